@@ -1,0 +1,215 @@
+"""InferenceClass: a tested recipe for one kind of GPU node, its devices and how a cloud makes it."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from api.base import API_VERSION, Fault, Kind, Model, Path, repeated
+from api.grammar import (
+    DEVICE_KEY,
+    Boolean,
+    DnsLabel,
+    DnsSubdomain,
+    Integer,
+    Text,
+    Text63,
+    is_match,
+    is_quantity,
+    is_semver,
+)
+from api.terms import Cloud, named
+
+GPU_DRIVER = "gpu.nvidia.com"
+_NOMINAL_GIB = (24, 48, 80, 94, 141, 180, 192)
+
+DiskSize = Annotated[Integer, Field(ge=10)]
+
+
+class Attribute(Model):
+    """A typed fact about a device; exactly one of the four is set."""
+
+    string: Annotated[str, Field(max_length=253)] | None = None
+    version: Annotated[str, Field(max_length=32)] | None = None
+    boolean: Annotated[Boolean | None, Field(alias="bool")] = None
+    integer: Annotated[Annotated[Integer, Field(ge=-(2**63), le=2**63 - 1)] | None, Field(alias="int")] = None
+
+    def faults(self) -> Iterator[Fault]:
+        """ICL-V7 and ICL-N5."""
+        given = [value for value in (self.string, self.version, self.boolean, self.integer) if value is not None]
+        if len(given) != 1:
+            hint = "keep the one that has the device's own type"
+            yield Fault("ICL-V7", (), "set one and only one of string, version, bool, int", hint)
+        if self.version is not None and not is_semver(self.version):
+            hint = "write major.minor.patch without a leading v, as in 9.0.0"
+            yield Fault("ICL-N5", ("version",), f"{self.version!r} is not a semantic version", hint)
+
+
+class Capacity(Model):
+    """A quantity of a device: usable as the driver reports it, not nominal."""
+
+    value: Annotated[str, Field(min_length=1, max_length=32)]
+
+    def faults(self) -> Iterator[Fault]:
+        """ICL-N4."""
+        if not is_quantity(self.value):
+            hint = "write a number and a suffix without a blank, as in 81559Mi or 80Gi"
+            yield Fault("ICL-N4", ("value",), f"{self.value!r} is not a Kubernetes quantity", hint)
+
+
+class Device(Model):
+    """One kind of device that a node has. DRA devices are matched and claimed, Synthetic ones only matched."""
+
+    name: DnsLabel
+    claim: Literal["DRA", "Synthetic"] = "DRA"
+    driver: DnsSubdomain
+    device_class_name: DnsSubdomain | None = None
+    count: Annotated[Integer, Field(ge=1, le=64)] = 1
+    attributes: Annotated[dict[str, Attribute], Field(max_length=32)] = {}
+    capacity: Annotated[dict[str, Capacity], Field(max_length=32)] = {}
+
+    def faults(self) -> Iterator[Fault]:
+        """ICL-V6 and ICL-N6."""
+        if self.claim == "DRA" and self.device_class_name is None:
+            hint = f"add deviceClassName: {self.driver}, or claim: Synthetic for a fact that is not claimed"
+            message = "a device claimed through DRA must name its DeviceClass"
+            yield Fault("ICL-V6", ("deviceClassName",), message, hint)
+        yield from _key_faults("attributes", self.attributes)
+        yield from _key_faults("capacity", self.capacity)
+
+    def cautions(self) -> Iterator[Fault]:
+        """ICL-N8: memory that no driver reports."""
+        memory = self.capacity.get("memory")
+        if self.driver == GPU_DRIVER and memory and memory.value in {f"{size}Gi" for size in _NOMINAL_GIB}:
+            message = f"{memory.value} looks nominal; the device on the node will report less and never bind"
+            hint = "publish what the driver reports, as in 81559Mi for an H100 of 80 GB"
+            yield Fault("ICL-N8", ("capacity", "memory", "value"), message, hint)
+
+
+class Accelerator(Model):
+    """The GPU model and count of one node; only GKE attaches by it, the scheduler never reads it."""
+
+    type: Text63
+    count: Annotated[Integer, Field(ge=1, le=16)]
+
+
+class GKENodes(Model):
+    """How GKE makes such a node."""
+
+    machine_type: Text
+    disk_size_gb: DiskSize = 100
+    accelerator: Accelerator
+
+
+class EKSNodes(Model):
+    """How EKS makes such a node."""
+
+    instance_type: Text
+    disk_size_gb: DiskSize = 100
+    accelerator: Accelerator
+
+
+class AKSNodes(Model):
+    """How AKS makes such a node."""
+
+    vm_size: Text
+    disk_size_gb: DiskSize = 100
+    accelerator: Accelerator
+
+
+class NebiusNodes(Model):
+    """How Nebius makes such a node."""
+
+    platform: Text63
+    preset: Text63
+    disk_size_gb: DiskSize = 100
+    drivers_preset: Text63 = "cuda13.0"
+    accelerator: Accelerator
+
+
+class VultrNodes(Model):
+    """How Vultr makes such a node; the plan fixes the disk."""
+
+    plan: Text63
+    accelerator: Accelerator
+
+
+class Provisioning(Model):
+    """The cloud that makes the nodes, with its block."""
+
+    provider: Cloud
+    gke: GKENodes | None = None
+    eks: EKSNodes | None = None
+    aks: AKSNodes | None = None
+    nebius: NebiusNodes | None = None
+    vultr: VultrNodes | None = None
+
+    _RULES: ClassVar[dict[str, str]] = {
+        "GKE": "ICL-V1",
+        "EKS": "ICL-V2",
+        "AKS": "ICL-V3",
+        "Nebius": "ICL-V4",
+        "Vultr": "ICL-V5",
+    }
+
+    @property
+    def block(self) -> GKENodes | EKSNodes | AKSNodes | NebiusNodes | VultrNodes:
+        """The provider's own block; rules ICL-V1 to V5 say it is there."""
+        blocks = (self.gke, self.eks, self.aks, self.nebius, self.vultr)
+        return next(block for block in blocks if block is not None)
+
+    def faults(self) -> Iterator[Fault]:
+        """ICL-V1 to ICL-V5 and ICL-N1."""
+        for provider, rule in self._RULES.items():
+            field = provider.lower()
+            present = getattr(self, field) is not None
+            if provider == self.provider and not present:
+                hint = f"add the {field} block, or name another provider"
+                yield Fault(rule, (field,), f"provider {provider} needs this block", hint)
+            if provider != self.provider and present:
+                hint = f"remove it, or set provider: {provider}"
+                yield Fault("ICL-N1", (field,), f"does not belong to provider {self.provider}", hint)
+
+
+class InferenceClassSpec(Model):
+    """What one node of the class has, and how it is made; no provisioning means bring your own."""
+
+    description: str = ""
+    provisioning: Provisioning | None = None
+    devices: Annotated[tuple[Device, ...], Field(min_length=1, max_length=16)]
+
+    def faults(self) -> Iterator[Fault]:
+        """Device names are unique (schema)."""
+        yield from repeated(named(self.devices), "schema", ("devices",), "name")
+
+    def cautions(self) -> Iterator[Fault]:
+        """ICL-N7 and ICL-N9."""
+        claimable = [device for device in self.devices if device.claim == "DRA"]
+        if not claimable:
+            message = "nothing here can be claimed, so no engine can ever be placed on this class"
+            yield Fault("ICL-N7", ("devices",), message, "give the GPU claim: DRA and its deviceClassName")
+        if self.provisioning is None:
+            return
+        count = self.provisioning.block.accelerator.count
+        gpus = sum(device.count for device in claimable if device.driver == GPU_DRIVER)
+        if gpus and gpus != count:
+            at: Path = ("provisioning", self.provisioning.provider.lower(), "accelerator", "count")
+            message = f"{count} disagrees with the {gpus} GPUs of spec.devices"
+            yield Fault("ICL-N9", at, message, "write what one node really has in both places")
+
+
+class InferenceClass(Kind):
+    """A document of kind InferenceClass."""
+
+    namespaced: ClassVar[bool] = False
+
+    api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    kind: Literal["InferenceClass"] = "InferenceClass"
+    spec: InferenceClassSpec
+
+
+def _key_faults(field: str, entries: dict[str, Attribute] | dict[str, Capacity]) -> Iterator[Fault]:
+    for key in entries:
+        if not is_match(DEVICE_KEY, key):
+            hint = "use a bare identifier of at most 32 characters, or domain/identifier"
+            yield Fault("ICL-N6", (field, key), f"key {key!r} is not a device key", hint)

@@ -1,0 +1,106 @@
+"""ModelDeployment: what a team writes to have a model served, with a replica's shape and their number."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.base import API_VERSION, Fault, Kind, Model, label_faults, reserved_faults
+from api.engines import engine_faults, member_faults
+from api.grammar import DnsLabel, Integer
+from api.pods import LabelValue, PodTemplate
+from api.terms import CacheRef, LabelSelector, NodeSelector, Phase, Role, Serving, Toleration, Worker, selector_faults
+
+LONGEST_NAME = 52
+
+
+class Member(Model):
+    """One kind of pod of an engine and the devices each of those pods needs."""
+
+    role: Role = "Standalone"
+    node_selector: NodeSelector | None = None
+    worker: Worker | None = None
+    template: PodTemplate
+
+    @property
+    def nodes(self) -> int:
+        """Pods, and so nodes, of one copy: a Worker without `worker` counts as one."""
+        return self.worker.nodes if self.worker else 1
+
+
+class Engine(Model):
+    """A serving unit: one Standalone pod, or a gang of Leader and Workers; `copies` of it in every replica."""
+
+    name: DnsLabel
+    copies: Annotated[Integer, Field(ge=1, le=64)] = 1
+    phase: Phase | None = None
+    members: Annotated[tuple[Member, ...], Field(min_length=1, max_length=2)]
+
+    def faults(self) -> Iterator[Fault]:
+        """MD-V11, MD-V12 and MD-V13."""
+        yield from member_faults(self.members)
+        if all(member.node_selector is None for member in self.members):
+            hint = "add nodeSelector.devices with at least one request"
+            message = "some member must ask for devices through nodeSelector"
+            yield Fault("MD-V12", ("members",), message, hint)
+
+
+class DeploymentShape(Model):
+    """The shape of one replica, and where it may go."""
+
+    cluster_selector: LabelSelector | None = None
+    model_cache_ref: CacheRef | None = None
+    serving: Serving | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    engines: Annotated[tuple[Engine, ...], Field(min_length=1, max_length=8)]
+
+    def faults(self) -> Iterator[Fault]:
+        """MD-V5 to V8, MD-N5, MD-N7 and MD-N11."""
+        yield from selector_faults(self.cluster_selector, "MD-N5", ("clusterSelector",))
+        yield from engine_faults(self.serving, self.engines)
+
+    def cautions(self) -> Iterator[Fault]:
+        """MD-N8."""
+        for index, engine in enumerate(self.engines):
+            if self.model_cache_ref is None and any(member.role == "Worker" for member in engine.members):
+                message = "a gang without a model cache downloads the model once per pod"
+                yield Fault("MD-N8", ("engines", index), message, "stage the weights with a ModelCache")
+
+
+class TemplateMetadata(Model):
+    """Labels for the replicas and endpoints of a deployment."""
+
+    labels: Annotated[dict[str, LabelValue], Field(max_length=32)] = {}
+
+    def faults(self) -> Iterator[Fault]:
+        """MD-V1 to MD-V4."""
+        yield from reserved_faults(self.labels, "MD-V1", ("labels",))
+        yield from label_faults(self.labels, "MD-V2..V4", ("labels",))
+
+
+class DeploymentTemplate(Model):
+    """Everything of a replica but the number of them."""
+
+    metadata: TemplateMetadata = TemplateMetadata()
+    spec: DeploymentShape
+
+
+class ModelDeploymentSpec(Model):
+    """Replicas and their template. 0 replicas parks a deployment; the upper limit is Fleet.spec.limits.replicas."""
+
+    replicas: Annotated[Integer, Field(ge=0)]
+    template: DeploymentTemplate
+
+
+class ModelDeployment(Kind):
+    """A document of kind ModelDeployment."""
+
+    api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    kind: Literal["ModelDeployment"] = "ModelDeployment"
+    spec: ModelDeploymentSpec
+
+    def faults(self) -> Iterator[Fault]:
+        """MD-N6: derived names add a hash and a suffix."""
+        if len(self.name) > LONGEST_NAME:
+            message = f"at most {LONGEST_NAME} characters, this has {len(self.name)}"
+            yield Fault("MD-N6", ("metadata", "name"), message, "shorten it: derived names add a hash and a suffix")

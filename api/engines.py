@@ -1,0 +1,97 @@
+"""Rules that the engines of a deployment and of a replica have in common, as functions over both."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from api.base import Fault, Path, repeated
+from api.pods import PodTemplate
+from api.terms import Phase, Role, Serving, Worker, named
+
+ROUTING_LABELS = ("app", "llm-d.ai/role", "llm-d.ai/inference-serving")
+SIDECAR_PORT = "8000"
+
+
+class AnyMember(Protocol):
+    """What a member is to these rules."""
+
+    @property
+    def role(self) -> Role: ...  # noqa: D102 - named by the class
+    @property
+    def worker(self) -> Worker | None: ...  # noqa: D102
+    @property
+    def template(self) -> PodTemplate: ...  # noqa: D102
+
+
+class AnyEngine(Protocol):
+    """What an engine is to these rules."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def phase(self) -> Phase | None: ...  # noqa: D102
+    @property
+    def members(self) -> Sequence[AnyMember]: ...  # noqa: D102
+
+
+def engine_faults(serving: Serving | None, engines: Sequence[AnyEngine]) -> Iterator[Fault]:
+    """MD-V5 to V8, MD-N7, MD-N11 and the unique names; the same rules as MR-V1 to V4."""
+    yield from repeated(named(engines), "schema", ("engines",), "name")
+    if serving is not None and serving.mode == "PrefillDecode":
+        yield from _pair_faults(engines)
+        return
+    for index, engine in enumerate(engines):
+        if engine.phase is not None:
+            hint = "remove phase, or set serving.mode: PrefillDecode"
+            message = "only allowed with serving.mode PrefillDecode"
+            yield Fault("MD-V8", ("engines", index, "phase"), message, hint)
+
+
+def member_faults(members: Sequence[AnyMember]) -> Iterator[Fault]:
+    """MD-V11 and MD-V13; the same rules as MR-V5 and MR-V7."""
+    roles = sorted(member.role for member in members)
+    if roles not in (["Standalone"], ["Leader", "Worker"]):
+        hint = "role is Standalone unless it is named, so both halves of a gang must name theirs"
+        yield Fault("MD-V11", ("members",), "give one Standalone, or one Leader and one Worker", hint)
+    for index, member in enumerate(members):
+        if member.worker is not None and member.role != "Worker":
+            hint = f"move it to the Worker, or remove it: this member is a {member.role}"
+            yield Fault("MD-V13", ("members", index, "worker"), "only a Worker may set this", hint)
+
+
+def flag_value(words: Sequence[str], flag: str) -> str | None:
+    """The value of `--flag=value` or `--flag value` among command words; the last one counts."""
+    found = None
+    for index, word in enumerate(words):
+        if word.startswith(f"{flag}="):
+            found = word.removeprefix(f"{flag}=")
+        elif word == flag and index + 1 < len(words):
+            found = words[index + 1]
+    return found
+
+
+def _pair_faults(engines: Sequence[AnyEngine]) -> Iterator[Fault]:
+    if len(engines) != 2:
+        message = "PrefillDecode takes two engines, one per phase"
+        yield Fault("MD-V5", ("engines",), message, "keep one engine with phase: Prefill and one with phase: Decode")
+        return
+    phases = [engine.phase for engine in engines]
+    for rule, phase in (("MD-V6", "Prefill"), ("MD-V7", "Decode")):
+        if phases.count(phase) != 1:  # type: ignore[arg-type]  # a loop over two literals widens them to str
+            hint = "name phase: Prefill on one engine and phase: Decode on the other"
+            yield Fault(rule, ("engines",), f"exactly one engine must have phase {phase}", hint)
+            return
+    for index, engine in enumerate(engines):
+        for place, member in enumerate(engine.members):
+            yield from _paired_member_faults(engine, member, ("engines", index, "members", place, "template"))
+
+
+def _paired_member_faults(engine: AnyEngine, member: AnyMember, at: Path) -> Iterator[Fault]:
+    for key in ROUTING_LABELS:
+        if key in member.template.metadata.labels:
+            message = f"{key} is set by prefill/decode routing"
+            yield Fault("MD-N7", (*at, "metadata", "labels", key), message, "remove the label")
+    container = member.template.spec.engine
+    if engine.phase == "Decode" and flag_value(container.args, "--port") == SIDECAR_PORT:
+        index = next(i for i, word in enumerate(container.args) if word.startswith("--port"))
+        message = "the routing sidecar owns port 8000; serve on another port"
+        yield Fault("MD-N11", (*at, "spec", "containers", 0, "args", index), message, "write --port=8001")

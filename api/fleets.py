@@ -1,0 +1,305 @@
+"""Fleet, the settings that no cluster or model owns, and Secret, the values that documents bring along."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, SecretStr
+
+from api.base import API_VERSION, Fault, Kind, Metadata, Model, repeated
+from api.grammar import (
+    DNS_SUBDOMAIN,
+    DURATION,
+    PERCENT,
+    Boolean,
+    DnsLabel,
+    DnsSubdomain,
+    Integer,
+    Text,
+    Text63,
+    is_match,
+    seconds,
+)
+from api.terms import SecretKeyRef
+
+LONGEST_FLEET_NAME = 26
+"""Pulumi takes stack names of 100 characters; `<fleet>.workloads.<cluster>` needs 74 of them besides the fleet's."""
+
+CHARTS = (
+    "cert-manager",
+    "envoy-gateway",
+    "ai-gateway-crds",
+    "ai-gateway",
+    "prometheus",
+    "leader-worker-set",
+    "node-feature-discovery",
+    "dra-driver",
+    "grove",
+    "kai-scheduler",
+    "cluster-autoscaler",
+    "aws-dranet",
+    "network-operator",
+)
+"""The charts that a serving cluster may get, by the names that `servingStack.charts` knows."""
+
+
+class Switch(Model):
+    """Whether Modelplane owns this part; false means it is there already and is left alone."""
+
+    enabled: Boolean = True
+
+
+class Chart(Model):
+    """A chart's switch and what to take instead of its built-in source, version and values (merged last)."""
+
+    enabled: Boolean = True
+    repository: Text | None = None
+    version: Text | None = None
+    values: dict[str, Any] = {}
+
+
+class ServingStackSettings(Model):
+    """How the serving software of a cluster is installed."""
+
+    crds: Switch = Switch()
+    dra: Switch = Switch()
+    charts: dict[str, Chart] = {}
+    gateway_class_name: Text63 = "envoy"
+    inference_pools: Boolean = True
+    """False routes Unified replicas to a Service; PrefillDecode is then not possible on the cluster."""
+
+    def faults(self) -> Iterator[Fault]:
+        """A chart by an unknown name would be a setting without effect."""
+        for name in self.charts:
+            if name not in CHARTS:
+                yield Fault("charts", ("charts", name), f"no chart is called {name}", f"known: {', '.join(CHARTS)}")
+
+
+class GatewayCharts(Model):
+    """The charts of the hub."""
+
+    traefik: Chart = Chart()
+    metallb: Chart = Chart()
+
+
+class FleetGateway(Model):
+    """The hub, where InferenceGateway runs, and the address that clients use."""
+
+    kubeconfig_secret_ref: SecretKeyRef | None = None
+    address: Text | None = None
+    """`host[:port]` of whatever stands in front of the Gateway; takes the place of its own address in URLs only."""
+    charts: GatewayCharts = GatewayCharts()
+    crds: Switch = Switch()
+
+    def faults(self) -> Iterator[Fault]:
+        """The address is a host, with or without a port."""
+        host = r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?"
+        if self.address is not None and not is_match(rf"({host})(:[1-9][0-9]{{0,4}})?", self.address):
+            hint = "write it without a scheme or path, as in 127.0.0.1:8080"
+            yield Fault("address", ("address",), f"{self.address!r} is not host[:port]", hint)
+
+
+class StackOutput(Model):
+    """An output of another Pulumi stack."""
+
+    stack: Text
+    output: Text
+
+
+class KeySource(Model):
+    """Where one value of a Secret comes from; exactly one of the four. Files are relative to the document."""
+
+    from_file: Text | None = None
+    from_env: Text | None = None
+    from_stack: StackOutput | None = None
+    from_config: Text | None = None
+
+    def faults(self) -> Iterator[Fault]:
+        """One source."""
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given) != 1:
+            hint = "keep exactly one of fromFile, fromEnv, fromStack, fromConfig"
+            yield Fault("source", (), f"{len(given)} sources where one is needed", hint)
+
+
+class FleetSecret(Model):
+    """A Secret whose values are fetched when they are needed."""
+
+    namespace: DnsLabel = "default"
+    name: DnsSubdomain
+    keys: Annotated[dict[str, KeySource], Field(min_length=1)]
+
+
+class CloudCredential(Model):
+    """What a cloud is called with; `env` maps the provider's variables to ours, values never reach the state."""
+
+    project: Text | None = None
+    subscription: Text | None = None
+    profile: Text | None = None
+    env: dict[str, Text] = {}
+
+
+class CredentialSet(Model):
+    """One name of `spec.cluster.<cloud>.credentials.name`, for each cloud that uses it."""
+
+    aws: CloudCredential | None = None
+    gcp: CloudCredential | None = None
+    azure: CloudCredential | None = None
+    nebius: CloudCredential | None = None
+    vultr: CloudCredential | None = None
+
+    _FIELDS: ClassVar[dict[str, tuple[str, ...]]] = {
+        "aws": ("profile",),
+        "gcp": ("project",),
+        "azure": ("subscription",),
+        "nebius": ("project", "profile"),
+        "vultr": (),
+    }
+
+    def faults(self) -> Iterator[Fault]:
+        """A field that the cloud does not know would be a setting without effect."""
+        for cloud, known in self._FIELDS.items():
+            credential = getattr(self, cloud)
+            for field in ("project", "subscription", "profile"):
+                if credential is not None and field not in known and getattr(credential, field) is not None:
+                    hint = f"{cloud} takes {', '.join((*known, 'env'))}"
+                    yield Fault("credentials", (cloud, field), f"{cloud} has no {field}", hint)
+
+
+class ClusterSettings(Model):
+    """Settings of one cluster, on top of the fleet's."""
+
+    serving_stack: ServingStackSettings = ServingStackSettings()
+
+
+class Deletion(Model):
+    """How much one pass may delete or replace, and whether clusters are protected besides."""
+
+    max_share: Annotated[str, Field(pattern=PERCENT)] = "20%"
+    protect_clusters: Boolean = True
+
+    @property
+    def share(self) -> float:
+        """The largest share of the replicas, from 0.0 to 1.0."""
+        return int(self.max_share.removesuffix("%")) / 100
+
+
+class Unreachable(Model):
+    """When endpoints of an unreachable cluster are withdrawn; never unless a duration is given."""
+
+    withdraw_after: Annotated[Text, Field(pattern=DURATION)] | None = None
+
+    @property
+    def withdraw_after_seconds(self) -> int | None:
+        """The duration in seconds; None means never."""
+        return None if self.withdraw_after is None else seconds(self.withdraw_after)
+
+
+class Limits(Model):
+    """Upper limits of what a team may ask for."""
+
+    replicas: Annotated[Integer, Field(ge=1)] = 10
+
+
+class FleetSpec(Model):
+    """Everything about the fleet that is not a cluster or a model."""
+
+    gateway: FleetGateway = FleetGateway()
+    secrets: tuple[FleetSecret, ...] = ()
+    credentials: dict[str, CredentialSet] = {}
+    serving_stack: ServingStackSettings = ServingStackSettings()
+    clusters: dict[str, ClusterSettings] = {}
+    chart_mirror: Text | None = None
+    image_mirror: Text | None = None
+    deletion: Deletion = Deletion()
+    unreachable: Unreachable = Unreachable()
+    limits: Limits = Limits()
+    tags: dict[str, str] = {}
+
+    def faults(self) -> Iterator[Fault]:
+        """Two sources of one Secret."""
+        names = ((secret.namespace, secret.name) for secret in self.secrets)
+        yield from repeated(names, "secrets", ("secrets",), "namespace and name")
+
+
+class Fleet(Kind):
+    """A document of kind Fleet, at most one in a directory; its name begins every stack's name."""
+
+    namespaced: ClassVar[bool] = False
+
+    api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    kind: Literal["Fleet"] = "Fleet"
+    spec: FleetSpec = FleetSpec()
+
+    def faults(self) -> Iterator[Fault]:
+        """The name leaves room for the rest of a stack's name."""
+        if len(self.name) > LONGEST_FLEET_NAME:
+            message = f"at most {LONGEST_FLEET_NAME} characters, this has {len(self.name)}"
+            yield Fault("name", ("metadata", "name"), message, "shorten it: it begins the names of all stacks")
+
+
+class SecretMetadata(Metadata):
+    """Metadata of a Secret, whose name may have dots."""
+
+    name: Annotated[str, Field(max_length=253, pattern=DNS_SUBDOMAIN)]
+
+
+class Secret(Kind):
+    """A document of the core kind Secret. Its values never show in a text made of it."""
+
+    api_version: Literal["v1"] = "v1"
+    kind: Literal["Secret"] = "Secret"
+    metadata: SecretMetadata
+    type: Text = "Opaque"
+    immutable: Boolean | None = None
+    data: dict[str, SecretStr] = {}
+    """Values in base64; `stringData` has them as they are and wins."""
+    string_data: dict[str, SecretStr] = {}
+
+    def faults(self) -> Iterator[Fault]:
+        """Keys have the form Kubernetes asks for, data is base64."""
+        for field, entries in (("data", self.data), ("stringData", self.string_data)):
+            for key in entries:
+                if not is_match(r"[-._a-zA-Z0-9]{1,253}", key):
+                    hint = "use letters, digits, '-', '_' and '.'"
+                    yield Fault("key", (field, key), f"{key!r} is not a key of a Secret", hint)
+        for key, value in self.data.items():
+            if _decoded(value) is None:
+                yield Fault("base64", ("data", key), "the value is not base64", "put it under stringData as it is")
+
+    def values(self) -> Mapping[str, bytes]:
+        """The values by key, decoded; the caller keeps them out of every text."""
+        decoded = {key: _decoded(value) or b"" for key, value in self.data.items()}
+        return decoded | {key: value.get_secret_value().encode() for key, value in self.string_data.items()}
+
+
+def serving_stack_for(fleet: Fleet | None, cluster: str) -> ServingStackSettings:
+    """The settings that apply to a cluster: the fleet's, and on top, field by field, the cluster's own.
+
+    `charts` are merged by name and then by field, `values` as Helm merges them. Without a Fleet the defaults apply.
+    """
+    if fleet is None:
+        return ServingStackSettings()
+    own = fleet.spec.clusters.get(cluster)
+    return fleet.spec.serving_stack if own is None else _merged(fleet.spec.serving_stack, own.serving_stack)
+
+
+def _merged(base: ServingStackSettings, top: ServingStackSettings) -> ServingStackSettings:
+    given = (settings.model_dump(by_alias=True, exclude_unset=True) for settings in (base, top))
+    return ServingStackSettings.model_validate(_overlay(*given))
+
+
+def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in top.items():
+        below = merged.get(key)
+        merged[key] = _overlay(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _decoded(value: SecretStr) -> bytes | None:
+    try:
+        return base64.b64decode("".join(value.get_secret_value().split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None

@@ -1,0 +1,206 @@
+"""What traffic meets: InferenceGateway, the one front door; ModelService, a public URL; ModelEndpoint, a backend."""
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import Field
+
+from api.base import API_VERSION, Fault, Kind, Model
+from api.grammar import Integer, Text, is_dns_subdomain, is_match
+from api.terms import LabelSelector, selector_faults
+
+GATEWAY_NAME = "default"
+COMPOSED_LABELS = ("modelplane.ai/deployment", "modelplane.ai/cluster", "modelplane.ai/replica-index")
+
+
+class MetalLB(Model):
+    """The addresses that MetalLB may hand out."""
+
+    address_pool: Text
+
+    def faults(self) -> Iterator[Fault]:
+        """IG-N2."""
+        if not _is_address_pool(self.address_pool):
+            hint = "write 172.18.255.200-172.18.255.250, or 172.18.255.0/24"
+            yield Fault("IG-N2", ("addressPool",), "expected first-last or a CIDR", hint)
+
+
+class Traefik(Model):
+    """The version of the Traefik chart, and MetalLB where no cloud assigns addresses."""
+
+    version: Text
+    load_balancer: Literal["MetalLB"] | None = None
+    metallb: MetalLB | None = None
+
+    def faults(self) -> Iterator[Fault]:
+        """IG-V2 and IG-N3."""
+        if self.load_balancer == "MetalLB" and self.metallb is None:
+            yield Fault("IG-V2", ("metallb",), "loadBalancer MetalLB needs an address pool", "add metallb.addressPool")
+        if self.load_balancer is None and self.metallb is not None:
+            hint = "set loadBalancer: MetalLB, or remove the block"
+            yield Fault("IG-N3", ("metallb",), "has no effect unless loadBalancer is MetalLB", hint)
+
+
+class InferenceGatewaySpec(Model):
+    """The gateway's implementation."""
+
+    backend: Literal["Traefik"]
+    traefik: Traefik | None = None
+
+    def faults(self) -> Iterator[Fault]:
+        """IG-V1."""
+        if self.traefik is None:
+            yield Fault("IG-V1", ("traefik",), "backend Traefik needs its settings block", "add traefik.version")
+
+
+class InferenceGateway(Kind):
+    """A document of kind InferenceGateway; there is one, called default."""
+
+    namespaced: ClassVar[bool] = False
+
+    api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    kind: Literal["InferenceGateway"] = "InferenceGateway"
+    spec: InferenceGatewaySpec
+
+    def faults(self) -> Iterator[Fault]:
+        """IG-N1."""
+        if self.name != GATEWAY_NAME:
+            message = "the gateway is a singleton and must be called default"
+            yield Fault("IG-N1", ("metadata", "name"), message, "rename it to default")
+
+
+class ServiceEntry(Model):
+    """Endpoints of the service's namespace that carry all labels, and their share relative to other entries."""
+
+    weight: Annotated[Integer, Field(ge=1, le=1_000_000)] = 1
+    selector: LabelSelector
+
+    def faults(self) -> Iterator[Fault]:
+        """MS-N1 and MS-N2."""
+        if not self.selector.match_labels:
+            message = "an empty selector would take every endpoint"
+            yield Fault("MS-N1", ("selector", "matchLabels"), message, "name the label of the endpoints that are meant")
+        yield from selector_faults(self.selector, "MS-N2", ("selector",))
+
+
+class ModelServiceSpec(Model):
+    """The entries of a service; an endpoint that several match belongs to the first."""
+
+    endpoints: Annotated[tuple[ServiceEntry, ...], Field(min_length=1)]
+
+
+class ModelService(Kind):
+    """A document of kind ModelService."""
+
+    api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    kind: Literal["ModelService"] = "ModelService"
+    spec: ModelServiceSpec
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a backend listens. `host` has no brackets; `family` is the form it is written in."""
+
+    scheme: Literal["http", "https"]
+    host: str
+    port: int
+    family: Literal["IPv4", "IPv6", "FQDN"]
+
+
+class ModelEndpointSpec(Model):
+    """Where a backend is, and the prefix that takes the place of the service's own."""
+
+    url: Text
+    rewrite_path: str | None = None
+
+    def faults(self) -> Iterator[Fault]:
+        """ME-F1, ME-N1 and ME-N2."""
+        try:
+            endpoint_address(self.url)
+        except ValueError as error:
+            hint = "write http(s)://host[:port][/path], an IPv6 address in brackets"
+            yield Fault("ME-N1", ("url",), f"{error}", hint)
+        path = self.rewrite_path
+        if path is not None and not (path.startswith("/") and path.endswith("/")):
+            yield Fault(
+                "ME-N2", ("rewritePath",), "must start and end with /", f"write /{path.strip('/')}/".replace("//", "/")
+            )
+
+    def cautions(self) -> Iterator[Fault]:
+        """ME-N3, and (rule `rewrite`) a path that repeats the API's version."""
+        path = urlsplit(self.url).path.strip("/")
+        rewrite = (self.rewrite_path or "").strip("/")
+        if path not in ("", rewrite, f"{rewrite}/v1".strip("/")):
+            message = f"the path /{path} is ignored; only rewritePath counts"
+            yield Fault("ME-N3", ("url",), message, f"set rewritePath: /{path}/, or remove the path")
+        if is_match(r"v[0-9]+", rewrite.rpartition("/")[2]):
+            message = f"clients ask for /v1/…, so the backend sees /{rewrite}/v1/…"
+            yield Fault(
+                "D03", ("rewritePath",), message, "leave the version out where the backend's API begins with /v1"
+            )
+
+
+class ModelEndpoint(Kind):
+    """A document of kind ModelEndpoint; one is made for every ready replica, others are written by hand."""
+
+    api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    kind: Literal["ModelEndpoint"] = "ModelEndpoint"
+    spec: ModelEndpointSpec
+
+
+def endpoint_address(url: str) -> Address:
+    """Scheme, host, port and family of an endpoint's URL; 443 and 80 where no port is written.
+
+    Raises ValueError with what is wrong (ME-F1, ME-N1); the path is ignored, as everywhere.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError(f"{url!r} begins with neither http:// nor https://")
+    _refuse_extras(url, parts)
+    host = parts.hostname or ""
+    bracketed = "[" in parts.netloc
+    try:
+        version: int | None = ipaddress.ip_address(host).version
+    except ValueError:
+        version = None
+    if version != 6 and (bracketed or not is_dns_subdomain(host)):
+        raise ValueError(f"{url!r} has no host that can be reached")
+    port = _port(url, parts)
+    scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
+    family: Literal["IPv4", "IPv6", "FQDN"] = "IPv4" if version == 4 else "IPv6" if version == 6 else "FQDN"
+    return Address(scheme, host, port, family)
+
+
+def _refuse_extras(url: str, parts: SplitResult) -> None:
+    if not parts.hostname:
+        raise ValueError(f"{url!r} has no host")
+    if "@" in parts.netloc:
+        raise ValueError("a user or password has no place in an endpoint's url")
+    if parts.query or parts.fragment:
+        raise ValueError(f"{url!r} has a query or fragment, which is never sent")
+    if "[" not in parts.netloc and parts.netloc.count(":") > 1:
+        raise ValueError(f"{url!r} has an IPv6 address without brackets")
+
+
+def _port(url: str, parts: SplitResult) -> int:
+    try:
+        port = parts.port
+    except ValueError:
+        raise ValueError(f"{url!r} has a port that is no number from 1 to 65535") from None
+    if port == 0 or parts.netloc.endswith(":"):
+        raise ValueError(f"{url!r} has a port that is no number from 1 to 65535")
+    return port or (443 if parts.scheme == "https" else 80)
+
+
+def _is_address_pool(text: str) -> bool:
+    first, dash, last = (part.strip() for part in text.partition("-"))
+    try:
+        if not dash:
+            return "/" in text and ipaddress.ip_network(text, strict=False) is not None
+        low, high = ipaddress.ip_address(first), ipaddress.ip_address(last)
+    except ValueError:
+        return False
+    return low.version == high.version and int(low) <= int(high)
