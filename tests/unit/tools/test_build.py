@@ -1,0 +1,182 @@
+"""Filling the cache, with a `go` that writes text files."""
+
+import fcntl
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools import cache, locate
+from tools.build import BuildFailed, build, check_go, missing
+from tools.catalog import CRDS, ETCD, KWOK, MODULES, PROVIDER, PULUMI, GoModule
+
+Calls = Callable[[], list[str]]
+Program = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """A copy of the Go modules that a test may change."""
+    for module in MODULES:
+        shutil.copytree(cache.SOURCES / module.folder, tmp_path / "sources" / module.folder)
+    return tmp_path / "sources"
+
+
+@pytest.mark.parametrize("module", [PULUMI, PROVIDER, CRDS], ids=lambda module: module.folder)
+def test_the_key_changes_with_the_pins(sources: Path, module: GoModule) -> None:
+    keys = [cache.key(module, sources)]
+    assert keys == [cache.key(module)]
+    for name in ("go.mod", "go.sum"):
+        with (sources / module.folder / name).open("a") as file:
+            file.write("\n")
+        keys.append(cache.key(module, sources))
+    assert len(set(keys)) == 3
+
+
+def test_the_key_changes_with_our_own_main(sources: Path) -> None:
+    before = cache.key(PROVIDER, sources)
+    with (sources / PROVIDER.folder / "main.go").open("a") as file:
+        file.write("// changed\n")
+    assert cache.key(PROVIDER, sources) != before
+
+
+def test_the_key_does_not_change_with_what_is_copied_beside_the_sources(sources: Path) -> None:
+    before = cache.key(PROVIDER, sources)
+    (sources / PROVIDER.folder / "schema.json").write_text("{}")
+    assert cache.key(PROVIDER, sources) == before
+
+
+def test_the_key_changes_with_the_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache.key(PULUMI)
+    monkeypatch.setattr(cache, "BUILD_FLAGS", ("-mod=readonly",))
+    assert cache.key(PULUMI) != before
+
+
+def test_everything_is_built_once(go_calls: Calls, cache_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build()
+    assert missing() == ()
+    assert locate("etcd").read_text() == "made of go.etcd.io/etcd/server/v3\n"
+    assert [path.name for path in (locate("crds") / "gateway-api").iterdir()] == ["gateways.yaml"]
+    assert {path.name for path in locate("kwok").parent.iterdir()} == {"kwok", "kwokctl"}
+    assert sum(call.startswith("build") for call in go_calls()) == 5
+    said = capsys.readouterr().err
+    assert "pulumi 3.274.1: ready after 0 s" in said
+    assert "minutes on two cores" in said
+
+    before = go_calls()
+    build()
+    assert go_calls() == before
+    assert capsys.readouterr().err == "tools: all there, nothing to build\n"
+
+
+def test_only_what_is_missing_is_built(go_calls: Calls, program: Program) -> None:
+    program("etcd", "etcd Version: 3.7.0")
+    build([ETCD, KWOK])
+    assert [call.split()[-1] for call in go_calls() if call.startswith("build")] == ["sigs.k8s.io/kwok/cmd/kwokctl"]
+
+
+def test_the_linker_sets_the_version(go_calls: Calls) -> None:
+    build([PULUMI])
+    (call,) = (call for call in go_calls() if call.startswith("build"))
+    assert (
+        "-trimpath -mod=readonly -ldflags -s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3" in call
+    )
+
+
+def test_a_build_does_not_write_to_the_sources(go_calls: Calls) -> None:
+    def tree() -> set[Path]:
+        return set((cache.SOURCES / PROVIDER.folder).iterdir())
+
+    before = tree()
+    build([PROVIDER])
+    assert tree() == before
+
+
+def test_a_failed_build_says_what_the_compiler_said_and_leaves_nothing(
+    go_calls: Calls, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GO_FAILS", "1")
+    with pytest.raises(BuildFailed) as caught:
+        build([ETCD])
+    assert caught.value.message == (
+        "etcd could not be built:\n  # example.com/broken\n  main.go:7:2: undefined: answer"
+    )
+    assert str(cache_folder / "log" / "etcd.log") in caught.value.hint
+    assert {path.name for path in cache_folder.iterdir()} == {"lock", "log"}
+    assert missing([ETCD]) == (ETCD,)
+
+
+def test_what_a_killed_build_left_is_removed(go_calls: Calls, cache_folder: Path) -> None:
+    left = cache_folder / f".building-{cache.home(ETCD).name}"
+    (left / "bin").mkdir(parents=True)
+    assert missing([ETCD]) == (ETCD,)
+    build([ETCD])
+    assert not left.exists()
+    assert locate("etcd").parent.parent == cache.home(ETCD)
+
+
+def test_a_second_build_waits_for_the_first_and_then_has_nothing_to_do(go_calls: Calls, cache_folder: Path) -> None:
+    waiting = threading.Event()
+    entered = threading.Event()
+
+    def second() -> None:
+        with cache.lock(waiting.set):
+            entered.set()
+
+    with cache.lock(lambda: None):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waiting.wait(20)
+        assert not entered.is_set()
+    assert entered.wait(20)
+    thread.join()
+
+
+def test_a_build_that_waited_does_not_build_again(
+    go_calls: Calls, cache_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = fcntl.flock
+    built_by_another: list[bool] = []
+
+    def flock(file: object, operation: int) -> None:
+        if operation & fcntl.LOCK_NB and not built_by_another:
+            built_by_another.append(True)
+            build([ETCD])
+            raise BlockingIOError
+        real(file, operation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    build([ETCD])
+    assert sum(call.startswith("build") for call in go_calls()) == 1
+    assert "another build is running, waiting for it to end" in capsys.readouterr().err
+
+
+GO = {
+    "too old": ("go1.25.3", "Go 1.26.6 or newer is needed to build kwok, pulumi, and `go` says: go1.25.3"),
+    "odd": ("", "Go 1.26.6 or newer is needed to build kwok, pulumi, and `go` says: nothing"),
+}
+
+
+@pytest.mark.parametrize(("answer", "message"), GO.values(), ids=GO)
+def test_a_go_that_cannot_build_is_named(
+    go_calls: Calls, monkeypatch: pytest.MonkeyPatch, answer: str, message: str
+) -> None:
+    monkeypatch.setenv("GO_SAYS", answer)
+    with pytest.raises(BuildFailed, match=message) as caught:
+        check_go([KWOK, PULUMI])
+    assert "install Go 1.26" in caught.value.hint
+
+
+def test_without_go_nothing_that_is_there_is_missed(path_folder: Path, built: Callable[[str], Path]) -> None:
+    built("etcd")
+    build([ETCD])
+    with pytest.raises(BuildFailed, match="`go` is not on PATH"):
+        build([ETCD, CRDS])
+
+
+def test_a_module_without_the_files_wanted_is_an_error(go_calls: Calls, tmp_path: Path) -> None:
+    (tmp_path / "module/config/crd/standard/gateways.yaml").unlink()
+    with pytest.raises(BuildFailed, match=r"the module has no config/crd/standard/\*\.yaml"):
+        build([CRDS])
