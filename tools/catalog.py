@@ -89,7 +89,7 @@ PULUMI = GoModule(
 PROVIDER = GoModule(
     folder="pulumi-resource-kubernetes",
     version=PROVIDER_VERSION,
-    minutes=12,
+    minutes=10,
     programs=(("pulumi-resource-kubernetes", "modelplane.ai/tools/pulumi-resource-kubernetes"),),
     linker=(("github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version", PROVIDER_VERSION),),
     beside_sources=(
@@ -105,7 +105,7 @@ PROVIDER = GoModule(
 KUBERNETES = GoModule(
     folder="kubernetes",
     version=KUBERNETES_VERSION,
-    minutes=12,
+    minutes=9,
     programs=tuple(
         (name, f"k8s.io/kubernetes/cmd/{name}")
         for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -130,7 +130,7 @@ ETCD = GoModule(
 KWOK = GoModule(
     folder="kwok",
     version="0.8.0",
-    minutes=3,
+    minutes=4,
     programs=(("kwok", "sigs.k8s.io/kwok/cmd/kwok"), ("kwokctl", "sigs.k8s.io/kwok/cmd/kwokctl")),
     on_machine=OnMachine(minimum="0.8.0"),
 )
