@@ -1,0 +1,293 @@
+"""The selector language against one device, what is refused when it is loaded, and what bounds it."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.classes import Device
+from scheduler.cel import compile_error, compile_selector, match, view
+
+H100 = Device.model_validate(
+    {
+        "name": "gpu",
+        "driver": "gpu.nvidia.com",
+        "deviceClassName": "gpu.nvidia.com",
+        "count": 8,
+        "attributes": {
+            "cudaComputeCapability": {"version": "9.0.0"},
+            "architecture": {"string": "Hopper"},
+            "x/y": {"int": 3},
+            "index": {"int": 3},
+            "ecc": {"bool": True},
+        },
+        "capacity": {"memory": {"value": "81559Mi"}},
+    }
+)
+M = 'device.capacity["gpu.nvidia.com"].memory'
+C = 'device.attributes["gpu.nvidia.com"].cudaComputeCapability'
+A = 'device.attributes["gpu.nvidia.com"].architecture'
+I = 'device.attributes["gpu.nvidia.com"].index'  # noqa: E741  # as short as the others
+
+MATCHES = {
+    # the worked table of the reference
+    f'{M}.compareTo(quantity("80Gi")) >= 0': False,
+    f'{M}.compareTo(quantity("79Gi")) >= 0': True,
+    f'{M} > quantity("1Gi")': False,
+    f'{C}.isGreaterThan(semver("8.9.0"))': True,
+    f'{C}.isGreaterThan(semver("9.0.0"))': False,
+    f'{C}.compareTo(semver("9.0.0")) >= 0': True,
+    f'{C}.compareTo(semver("9.0")) >= 0': False,
+    f'{C}.compareTo(semver("9.0", true)) >= 0': True,
+    'device.attributes["x"].y == 3': True,
+    'device.attributes["nope"].y == 3': False,
+    'device.attributes["gpu.nvidia.com"].nope == "a" || device.driver == "gpu.nvidia.com"': True,
+    'device.driver == "gpu.nvidia.com" || device.attributes["gpu.nvidia.com"].nope == "a"': True,
+    f'{A}.startsWith("Hop")': True,
+    "device.driver": False,
+    '"true"': False,
+    # domains and presence
+    '"x" in device.attributes': True,
+    '"nope" in device.attributes': False,
+    'size(device.attributes["nope"]) == 0': True,
+    '"y" in device.attributes["x"]': True,
+    "device.attributes.x.y == 3": True,
+    'device.attributes["x"]["y"] == 3': True,
+    "has(device.attributes.x.y)": True,
+    "has(device.attributes.x.z)": False,
+    'has(device.attributes["nope"].z)': False,
+    "has(device.driver)": True,
+    'device.attributes["gpu.nvidia.com"].ecc': True,
+    'device.attributes["gpu.nvidia.com"].index': False,
+    # errors are no match in either polarity
+    'device.attributes["nope"].y != 3': False,
+    '!(device.attributes["nope"].y == 3)': False,
+    'device.attributes["nope"].y == 3 && true': False,
+    '!(device.attributes["nope"].y == 3 && false)': True,
+    # numbers of every kind, in either order
+    f"{I} >= 2.0": True,
+    f"2.0 <= {I}": True,
+    f"{I} == 3.0": True,
+    f"3.0 == {I}": True,
+    f"{I} == 3u": True,
+    f"3u == {I}": True,
+    f"3u >= {I} && {I} >= 3u": True,
+    f"{I} < 3.5 && 3.5 > {I}": True,
+    f"{I} in [1.0, 3.0]": True,
+    "9007199254740993 == 9007199254740992.0": False,
+    "18446744073709551615u > -1": True,
+    f"{I} + 1 == 4": True,
+    f"{I} + 1.0 == 4.0": False,
+    f"{I} + 1u == 4u": False,
+    # kinds that never equal
+    f"{A} == 3": False,
+    f"{A} != 3": True,
+    f"{A} < 3": False,
+    f'{C} == "9.0.0"': False,
+    f'{C} != "9.0.0"': False,
+    f'{M} == quantity("83516416Ki")': True,
+    f'{C} == semver("9.0.0+build")': True,
+    f'{M}.compareTo(semver("1.0.0")) < 0': False,
+    # both spellings
+    f'compareTo({M}, quantity("1Gi")) == 1': True,
+    f'isGreaterThan({C}, semver("1.0.0"))': True,
+    'quantity("50k").sub(20) == quantity("49980")': True,
+    'quantity("1Ki").add(quantity("1Ki")) == quantity("2Ki")': True,
+    'quantity("1").add(1.0) == quantity("2")': False,
+    'quantity("-1").sign() == -1': True,
+    'quantity("1.5").isInteger()': False,
+    'quantity("1.5").asInteger() == 1': False,
+    'quantity("1.5").asApproximateFloat() == 1.5': True,
+    'isQuantity("1.3Gi") && !isQuantity("200K")': True,
+    f"{C}.major() == 9 && {C}.minor() == 0 && {C}.patch() == 0": True,
+    'isSemver("1.2.3") && !isSemver("v1.2") && isSemver("v1.2", true)': True,
+    'quantity("80 Gi").sign() == 1': False,
+    # standard CEL
+    f'{A} in ["Hopper", "Blackwell"]': True,
+    f'["Ampere", "Ada"].exists(name, name == {A})': False,
+    f'["Ampere", "Hopper"].exists(name, name == {A})': True,
+    f'["Ampere", "Hopper"].exists_one(name, name == {A})': True,
+    "[1, 2, 3].all(n, n > 0)": True,
+    "[1, 0, 2].all(n, 4 / n > 0)": False,
+    "[0, 1].exists(n, 4 / n == 4)": True,
+    "[1, 2, 3].filter(n, n > 1) == [2, 3]": True,
+    "[1, 2].map(n, n * 2) == [2, 4]": True,
+    "[1, 2, 3].map(n, n > 1, n * 2) == [4, 6]": True,
+    'device.attributes.exists(domain, domain == "x")': True,
+    f'{A}.endsWith("per") && {A}.contains("opp") && {A}.matches("^Ho+pper$")': True,
+    f'{A}.matches("(")': False,
+    f"size({A}) == 6 && {A}.size() == 6": True,
+    'int("7") == 7 && int(7.9) == 7 && double(7) == 7.0 && string(7) == "7" && uint(7) == 7u': True,
+    'int("seven") == 7': False,
+    "true ? false : 1 / 0 == 1": False,
+    "false ? 1 / 0 == 1 : true": True,
+    "(1 / 0 == 1) ? true : true": False,
+    "-7 / 2 == -3 && -7 % 2 == -1": True,
+    "9223372036854775807 + 1 > 0": False,
+    "1u - 2u < 1u": False,
+    '{"a": 1}.a == 1 && "a" in {"a": 1} && {"a": 1}["b"] == 1': False,
+    '{"a": 1} == {"a": 1.0}': True,
+    "{1: true}[1.0]": True,
+    "{true: 1} == {1: 1}": False,
+    "[1, 2][1] == 2 && [1, 2][2] == 3": False,
+    'b"ab" == bytes("ab") && string(b"ab") == "ab"': True,
+    '"\\u00e9" == "é" && r"\\d" == "\\\\d" && "\\x41\\101" == "AA"': True,
+    "type(1) == int && type(1u) != int": True,
+    "null == null && null != 1": True,
+    "dyn(1) == 1": True,
+    "0x1F == 31 && .5 == 0.5 && 1e3 == 1000": True,
+    "1-1 == 0 && 1 -1 == 0 && - 1 == -1 && !!true": True,
+    "[[1], [2]].exists(l, l.exists(n, n == 2))": True,
+    "true // a comment\n": True,
+    '"a" < "b" && b"a" < b"b" && false < true': True,
+    "[1] < [2]": False,
+    '("a" + "b" == "ab") && ([1] + [2] == [1, 2])': True,
+    ".device.driver == 'gpu.nvidia.com'": True,
+    "0.0 / 0.0 == 0.0 / 0.0": False,
+    "1.0 / 0.0 > 1.0e300": True,
+}
+
+
+@pytest.mark.parametrize("expression", MATCHES)
+def test_match(expression: str) -> None:
+    assert match(expression, H100).matched is MATCHES[expression]
+
+
+REFUSED = {
+    "device.driver ==": "syntax error: the expression ends too early",
+    "device.foo(": "syntax error: the expression ends too early",
+    "device.driver == ]": "syntax error at column 18 near ']'",
+    "true ||\n ]": "syntax error at line 2, column 2 near ']'",
+    "": "syntax error: the expression ends too early",
+    'device.driver == "abc': "syntax error: the string that begins at column 18 has no end",
+    '"\\d" == "d"': "syntax error: '\\\\d' is not an escape; write \\\\ for a backslash",
+    "if == 1": "syntax error at column 1: if is a reserved word",
+    "99999999999999999999 > 1": "the number 99999999999999999999 does not fit 64 bits",
+    "node.driver == 'x'": "column 1: there is no variable node; a selector reads device",
+    "device.drivers == 'x'": "column 8: device has no field drivers, only driver, attributes and capacity",
+    "device.driver.name == 'x'": "column 15: a string has no field name",
+    "device.foo()": "column 8: there is no function foo()",
+    "device.driver.startWith('gpu')": "column 15: there is no function startWith(); did you mean startsWith()?",
+    "device.driver.lowerAscii() == 'x'": "column 15: lowerAscii() cannot be used in a selector here",
+    "sets.contains([1], [1])": "column 6: sets.contains() cannot be used in a selector here",
+    "cel.bind(x, 1, x == 1)": "column 5: cel.bind() cannot be used in a selector here",
+    "size(1, 2) == 1": "column 1: size() does not take 2 arguments",
+    "device.driver": "the result is a string, not a boolean",
+    '"true"': "the result is a string, not a boolean",
+    "1 + 1": "the result is a int, not a boolean",
+    "!1": "! takes a boolean, not a int",
+    "true && 1": "&& takes booleans, not a int",
+    "1 ? true : false": "the test before ? is a int, not a boolean",
+    f'{M} >= quantity("80Gi")': ">= is not defined for quantities; write left.compareTo(right) >= 0",
+    f'{M} - quantity("1Gi") == quantity("1Gi")': "- is not defined for quantities; write left.sub(right)",
+    f'{M} == "80Gi"': "quantities cannot equal a string; write quantity(…) or semver(…) around it",
+    "has(device)": 'column 1: has() takes a field, as in has(device.attributes["domain"].name)',
+    "[1].exists(1, true)": "column 5: write exists(name, expression)",
+    "device.driver.exists(c, c == 'g')": "column 15: exists() needs a list or a map, not a string",
+    "Thing{a: 1}.a == 1": "syntax error at column 1: messages cannot be built",
+    "(" * 10_000 + "true" + ")" * 10_000: "the expression is longer than 10240 characters",
+    "!" * 100 + "true": "the expression is nested more than 64 levels deep",
+    "1 + " * 100 + "1 > 0": "the expression is nested more than 64 levels deep",
+}
+
+
+@pytest.mark.parametrize("expression", REFUSED, ids=lambda text: text[:40])
+def test_refused_when_loaded(expression: str) -> None:
+    assert compile_error(expression) == REFUSED[expression]
+    assert match(expression, H100).matched is False
+
+
+def test_what_is_refused_elsewhere_is_told_apart_from_what_only_fails_here() -> None:
+    assert compile_error('device.attributes["nope"].y == 3') is None
+    assert match('device.attributes["nope"].y == 3', H100).problem == "no such key: y"
+
+
+COSTLY = {
+    "string doubling": '["aaaaaaaa"]' + ".map(a, a + a)" * 60 + ".size() > 0",
+    "nested loops": "[1,2,3,4,5,6,7,8,9].all(a, " * 7 + "true" + ")" * 7,
+    "device maps in loops": "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, a != b)))",
+}
+
+
+@pytest.mark.parametrize("expression", COSTLY.values(), ids=COSTLY)
+def test_costly_expressions_are_refused_before_they_run(expression: str) -> None:
+    began = time.process_time()
+    assert "too long" in (compile_error(expression) or "")
+    assert time.process_time() - began < 5
+
+
+def test_long_lists_and_chains_are_usable() -> None:
+    names = ", ".join(f'"model-{number}"' for number in range(400))
+    assert match(f"{A} in [{names}]", H100).matched is False
+    assert compile_error(f"[{names}].exists(name, name == {A})") is None
+    assert match(" || ".join([f'{A} == "nope"'] * 150 + ["true"]), H100).matched is True
+    assert match("(" * 2000 + "true" + ")" * 2000, H100).matched is True
+
+
+def test_an_open_string_with_many_escapes_is_refused_at_once() -> None:
+    began = time.process_time()
+    assert "has no end" in (compile_error('"' + "\\n" * 4000) or "")
+    assert "has no end" in (compile_error('true || """' + "\\n" * 4000 + '"') or "")
+    assert time.process_time() - began < 5
+
+
+def test_a_malformed_value_hides_itself_and_not_its_device() -> None:
+    broken = H100.model_copy(
+        update={
+            "capacity": {**H100.capacity, "bad": H100.capacity["memory"].model_copy(update={"value": "80 Gi"})},
+            "attributes": {
+                **H100.attributes,
+                "bad": H100.attributes["ecc"].model_copy(update={"boolean": None, "version": "9.0"}),
+                "empty": H100.attributes["ecc"].model_copy(update={"boolean": None}),
+            },
+        }
+    )
+    assert match(f'{A} == "Hopper"', broken).matched is True
+    assert match('device.capacity["gpu.nvidia.com"].bad.sign() == 1', broken).problem == (
+        "'80 Gi' is not a Kubernetes quantity"
+    )
+    assert "major.minor.patch" in match('device.attributes["gpu.nvidia.com"].bad.major() == 9', broken).problem
+    assert match('device.attributes["gpu.nvidia.com"].empty == 1', broken).problem == "the attribute has no value"
+
+
+def test_reads_are_the_facts_an_expression_names() -> None:
+    reads = compile_selector(f'{M}.compareTo(quantity("1Gi")) > 0 && {A} == "Hopper" && {A} != ""').reads
+    assert [(read.group, read.domain, read.name) for read in reads] == [
+        ("capacity", "gpu.nvidia.com", "memory"),
+        ("attributes", "gpu.nvidia.com", "architecture"),
+    ]
+
+
+WORDS = st.sampled_from(
+    [M, C, A, I, "device", ".driver", "true", "1", "2.0", "3u", '"a"', "quantity(", "semver(", ")", "(", "[", "]", "=="]
+    + [
+        "!=",
+        "<",
+        "+",
+        "-",
+        "/",
+        "%",
+        "&&",
+        "||",
+        "!",
+        "?",
+        ":",
+        ".",
+        ",",
+        "in",
+        "has(",
+        ".all(x,",
+        ".map(x,",
+        "x",
+        "{",
+        "}",
+    ]
+    + [".size()", ".compareTo(", "null", "int(", "string(", "b'a'", "type("]
+)
+
+
+@given(st.lists(WORDS, max_size=14))
+def test_evaluation_never_raises(words: list[str]) -> None:
+    selector = compile_selector(" ".join(words))
+    assert selector.match(view(H100)).matched in {True, False}
