@@ -34,7 +34,9 @@ class Fault:
 class Model(BaseModel):
     """A part of a document. Unknown fields are errors, because a dropped typo would drop a GPU request."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, hide_input_in_errors=True
+    )
 
     def faults(self) -> Iterable[Fault]:
         """Rules over several fields that this model breaks; each one refuses the document."""
@@ -99,8 +101,8 @@ class Kind(Model):
 
     @classmethod
     def parse(cls, document: object) -> Self:
-        """Check plain data against the kind; pydantic's ValidationError carries the field paths."""
-        return cls.model_validate(document)
+        """Check plain data, with fields named as in a manifest; pydantic's ValidationError carries the field paths."""
+        return cls.model_validate(document, by_alias=True, by_name=False)
 
     def plain(self) -> dict[str, Any]:
         """The document as plain data, in the form a manifest has; defaults are spelled out."""

@@ -29,6 +29,10 @@ TAINT_GPU = "nvidia.com/gpu"
 
 SYSTEM_NAMESPACE = "modelplane-system"
 SYSTEM_POOL = "system"
+HUB_GATEWAY = "modelplane"
+"""The Gateway that clients meet, on the hub."""
+WORKLOAD_GATEWAY = "inference-gateway"
+"""The Gateway in front of the replicas, on each serving cluster."""
 
 LONGEST_NAME = 63
 LONGEST_GANG_NAME = 51
@@ -81,6 +85,16 @@ def claim_template(replica: str, engine: str, role: Role, requests: Iterable[Cla
 def serving_service(replica: str) -> str:
     """Name the Service of a replica on clusters without inference pools."""
     return child(replica, "serving")
+
+
+def endpoint_service(endpoint: str) -> str:
+    """Name the Service that stands for a ModelEndpoint on the hub; Service names begin with a letter."""
+    return child("endpoint", endpoint)
+
+
+def replica_prefix(namespace: str, replica: str) -> str:
+    """Path under which a replica answers on its cluster's gateway, with both slashes."""
+    return f"/{namespace}/{replica}/"
 
 
 def inference_pool(replica: str) -> str:

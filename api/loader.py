@@ -1,0 +1,253 @@
+"""Load a fleet directory: all documents checked, or all problems at once, each with file and line.
+
+A directory without a Fleet is valid; commands that touch stacks ask for one. Nothing is decided from what could not be
+read: one error anywhere and nothing is loaded.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from api.base import API_VERSION, Kind
+from api.base import Path as FieldPath
+from api.caches import ModelCache
+from api.checks import CheckCel, check
+from api.classes import InferenceClass
+from api.clusters import InferenceCluster
+from api.codes import Code
+from api.deployments import ModelDeployment
+from api.documents import FleetDocuments, Identity, identity
+from api.errors import InvalidFleet, Problem, Severity
+from api.fleets import Fleet, Secret
+from api.problems import Describer, near_name, subject, suggestion
+from api.providers import CLOUDS, ProviderConfig
+from api.reading import RawDocument, Reading, read
+from api.routing import InferenceGateway, ModelEndpoint, ModelService
+
+_OURS: dict[str, type[Kind]] = {
+    "Fleet": Fleet,
+    "InferenceClass": InferenceClass,
+    "InferenceCluster": InferenceCluster,
+    "InferenceGateway": InferenceGateway,
+    "ModelCache": ModelCache,
+    "ModelDeployment": ModelDeployment,
+    "ModelEndpoint": ModelEndpoint,
+    "ModelService": ModelService,
+}
+KINDS: dict[tuple[str, str], type[Kind]] = {
+    **{(API_VERSION, name): kind for name, kind in _OURS.items()},
+    ("v1", "Secret"): Secret,
+    **{(version, kind): ProviderConfig for version in CLOUDS for kind in ("ProviderConfig", "ClusterProviderConfig")},
+}
+"""What a directory may hold, by apiVersion and kind."""
+
+_NAMESPACED = {name: kind.namespaced for (_, name), kind in KINDS.items()}
+_INTERNAL_VERSION = "infrastructure.modelplane.ai/v1alpha1"
+
+
+def load(directory: Path, files: Sequence[Path] = (), *, check_cel: CheckCel | None = None) -> FleetDocuments:
+    """Load the documents below a directory, and those of `files` besides.
+
+    `check_cel` compiles a device selector and says what is wrong with it (MD-F1); without it expressions are not read.
+    Raises InvalidFleet with every problem of every file, warnings included, in order of file and line.
+    """
+    loading = _Loading(directory, files)
+    documents = loading.documents()
+    declared = set(loading.declared) if loading.identified else None
+    loading.problems.extend(check(documents, loading.describer, declared, check_cel))
+    problems = sorted(
+        set(loading.problems), key=lambda problem: (problem.file, problem.line, problem.path, problem.code)
+    )
+    if any(problem.severity is Severity.ERROR for problem in problems):
+        raise InvalidFleet(problems)
+    return replace(documents, warnings=tuple(problems))
+
+
+class _Loading:
+    """One load: what was read, what it is, and what is wrong so far."""
+
+    def __init__(self, directory: Path, files: Sequence[Path]) -> None:
+        self.directory = directory
+        readings = read(directory, files)
+        for file in _values(readings, files):
+            del readings[file]
+        self.raw = [document for reading in readings.values() for document in reading.documents]
+        self.problems = [problem for reading in readings.values() for problem in reading.problems]
+        self.identified = all(reading.complete for reading in readings.values())
+        self.declared: dict[Identity, RawDocument] = {}
+        self.valid: list[Kind] = []
+        if not self.raw and not self.problems:
+            hint = "write the first one; *.yaml, *.yml and *.json below the directory are read"
+            message = "no documents here"
+            self.problems.append(Problem(code=Code.NO_DOCUMENTS, message=message, file=str(directory), hint=hint))
+        for document in self.raw:
+            self._add(document)
+
+    def documents(self) -> FleetDocuments:
+        """The valid documents so far."""
+        by_kind: dict[str, list[Any]] = {}
+        for document in self.valid:
+            by_kind.setdefault(type(document).__name__, []).append(document)
+
+        def named(kind: str) -> dict[str, Any]:
+            return {document.name: document for document in by_kind.get(kind, ())}
+
+        def keyed(kind: str) -> dict[tuple[str, str], Any]:
+            return {(document.namespace, document.name): document for document in by_kind.get(kind, ())}
+
+        return FleetDocuments(
+            directory=self.directory,
+            fleet=next(iter(by_kind.get("Fleet", ())), None),
+            gateway=next(iter(by_kind.get("InferenceGateway", ())), None),
+            classes=named("InferenceClass"),
+            clusters=named("InferenceCluster"),
+            deployments=keyed("ModelDeployment"),
+            caches=keyed("ModelCache"),
+            services=keyed("ModelService"),
+            endpoints=keyed("ModelEndpoint"),
+            secrets=keyed("Secret"),
+            provider_configs={(config.cloud, config.name): config for config in by_kind.get("ProviderConfig", ())},
+            places=self.declared,
+        )
+
+    def describer(self, document: Kind) -> Describer:
+        """Problems of a document that was read."""
+        return Describer(self.declared[identity(document)], document.subject)
+
+    def _add(self, document: RawDocument) -> None:
+        describer = Describer(document, subject(document.value, _NAMESPACED))
+        kind = self._kind(document, describer)
+        if kind is None:
+            return
+        try:
+            parsed = kind.parse(document.value)
+        except ValidationError as error:
+            self.problems.extend(describer.refusals(kind, error))
+            name = _raw_identity(kind, document.value)
+            if name is None:
+                self.identified = False
+            else:
+                self._declare(name, document, describer)
+            return
+        if self._declare(identity(parsed), document, describer):
+            self.problems.extend(describer.cautions(parsed))
+            self.valid.append(parsed)
+
+    def _declare(self, name: Identity, document: RawDocument, describer: Describer) -> bool:
+        first = self.declared.get(name)
+        if name[0] == "Fleet":
+            first = first or next((place for other, place in self.declared.items() if other[0] == "Fleet"), None)
+        if first is None:
+            self.declared[name] = document
+            return True
+        at: FieldPath = ("metadata", "name")
+        place = f"{first.file}:{first.line(at)}"
+        what = "a second Fleet" if name[0] == "Fleet" else f"a second {describer.subject}"
+        message = f"{what}; the first is at {place}"
+        hint = f"keep one of the two: {document.file}:{document.line(at)} and {place}"
+        self.problems.append(describer.problem(Code.DUPLICATE_DOCUMENT, at, message, hint))
+        return False
+
+    def _kind(self, document: RawDocument, describer: Describer) -> type[Kind] | None:
+        """The model of a document; what has none is a problem or, where it is harmless, a warning."""
+        value = document.value
+        if not isinstance(value, dict) or not ({"apiVersion", "kind"} & value.keys()):
+            hint = "write apiVersion, kind, metadata and spec, or move the file out of the fleet directory"
+            self._refuse(describer.problem(Code.NOT_A_DOCUMENT, (), "neither apiVersion nor kind: no manifest", hint))
+            return None
+        version, name = value.get("apiVersion"), value.get("kind")
+        for field, given in (("apiVersion", version), ("kind", name)):
+            if not isinstance(given, str):
+                self._refuse(_without(field, value, describer))
+                return None
+        if kind := KINDS.get((str(version), str(name))):
+            return kind
+        if (version, name) == ("v1", "Namespace"):
+            hint = "remove it: namespaces are made where replicas need them"
+            problem = describer.problem(Code.IGNORED_DOCUMENT, ("kind",), "is not used", hint, Severity.WARNING)
+            self.problems.append(problem)
+            return None
+        self._refuse(_unknown(str(version), str(name), describer))
+        return None
+
+    def _refuse(self, problem: Problem) -> None:
+        self.identified = False
+        self.problems.append(problem)
+
+
+def _values(readings: Mapping[Path, Reading], files: Sequence[Path]) -> set[Path]:
+    """Files that hold a value of a Secret are data even where they are called `*.yaml`, as kubeconfigs are."""
+    sources = {
+        os.path.realpath(document.file.parent / source)
+        for reading in readings.values()
+        for document in reading.documents
+        for source in _from_files(document.value)
+    }
+    return {file for file in readings if file not in files and os.path.realpath(file) in sources}
+
+
+def _from_files(value: object) -> Iterator[str]:
+    """Find the `fromFile` entries of a Fleet, valid or not."""
+    if isinstance(value, dict):
+        if value.get("kind") == "Fleet":
+            yield from _from_files(_inside(value, "spec", "secrets"))
+        elif isinstance(source := value.get("fromFile"), str):
+            yield source
+        elif isinstance(keys := value.get("keys"), dict):
+            yield from _from_files(list(keys.values()))
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict) and item.get("kind") != "Fleet":
+                yield from _from_files(item)
+
+
+def _inside(value: object, *path: str) -> object:
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _raw_identity(kind: type[Kind], value: Any) -> Identity | None:
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str):
+        return None
+    if kind is ProviderConfig:
+        return (value["kind"], CLOUDS[value["apiVersion"]], name)
+    if not kind.namespaced:
+        return (value["kind"], "", name)
+    namespace = metadata.get("namespace")
+    return (value["kind"], namespace if isinstance(namespace, str) and namespace else "default", name)
+
+
+def _without(field: str, value: dict[str, Any], describer: Describer) -> Problem:
+    beside = set(value) - {"apiVersion", "kind", "metadata", "spec", "data", "stringData"}
+    typo = next((key for key in sorted(beside) if near_name(key, [field])), None)
+    if typo is not None:
+        return describer.problem(Code.UNKNOWN_FIELD, (typo,), "unknown field", f"did you mean {field}?")
+    hint = f"add apiVersion: {API_VERSION}" if field == "apiVersion" else f"add kind: one of {', '.join(_OURS)}"
+    if value.get(field) is not None:
+        return describer.problem(Code.WRONG_TYPE, (field,), "must be a text", hint)
+    return describer.problem(Code.MISSING_FIELD, (field,), "is required", hint)
+
+
+def _unknown(version: str, name: str, describer: Describer) -> Problem:
+    """A document of another kind or system, with what was probably meant."""
+    if version == _INTERNAL_VERSION or (version, name) == (API_VERSION, "ModelReplica"):
+        hint = "write the InferenceCluster or ModelDeployment that it is made from"
+        return describer.problem(Code.UNKNOWN_KIND, ("kind",), f"{name} is made by Modelplane itself", hint)
+    foreign = "it belongs to another system: move it out of the fleet directory, and apply it with kubectl"
+    if kinds := [kind for known, kind in KINDS if known == version]:
+        near = near_name(name, kinds)
+        hint = f"did you mean {near}?" if near else suggestion(name, kinds) if version == API_VERSION else foreign
+        if (version, name) == ("v1", "Config"):
+            hint = "name a kubeconfig under fromFile in Fleet.spec.secrets; then it is no document"
+        return describer.problem(Code.UNKNOWN_KIND, ("kind",), f"there is no kind {name} in {version}", hint)
+    right = [known for known, kind in KINDS if kind == name]
+    near = right[0] if len(right) == 1 else near_name(version, [API_VERSION])
+    hint = f"did you mean {near}?" if near else foreign
+    return describer.problem(Code.UNKNOWN_API_VERSION, ("apiVersion",), f"{version} is not known here", hint)

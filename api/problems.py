@@ -1,0 +1,200 @@
+"""What is wrong with a document, in words: from pydantic's errors and broken rules to one problem for each fault.
+
+A message never holds a value of a Secret, and shows other values only where the value is the point.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic_core import ErrorDetails
+
+from api import shape
+from api.base import Fault, Kind, Path
+from api.codes import Code
+from api.errors import Problem, Severity
+from api.grammar import DESCRIPTIONS
+from api.reading import RawDocument
+
+_ORDINARY_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_WANTED = {str: "a text", SecretStr: "a text", int: "a whole number", bool: "true or false"}
+_TYPE_HINTS = {
+    "a text": "put it in quotes",
+    "a whole number": "write digits only, without quotes or a fraction",
+    "true or false": "write true or false without quotes",
+    "a list": "begin each entry with '- ' on a line of its own",
+    "a mapping": "write its fields below it, indented, each as name: value",
+}
+
+
+def field_path(path: Path) -> str:
+    """A path as messages show it: `spec.template.spec.engines[0].name`, `metadata.labels[a.b/c]`."""
+    text = ""
+    for part in path:
+        if isinstance(part, str) and _ORDINARY_KEY.fullmatch(part):
+            text += f".{part}"
+        else:
+            text += f"[{part}]"
+    return text.removeprefix(".")
+
+
+def subject(value: object, namespaced: Mapping[str, bool]) -> str:
+    """Kind and name of a document as far as they can be told; `namespaced` knows the kinds by name."""
+    if not isinstance(value, dict):
+        return ""
+    kind = value.get("kind")
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not isinstance(kind, str):
+        return name if isinstance(name, str) else ""
+    if not isinstance(name, str):
+        return kind
+    if not namespaced.get(kind, False):
+        return f"{kind} {name}"
+    return f"{kind} {namespace if isinstance(namespace, str) and namespace else 'default'}/{name}"
+
+
+def suggestion(wrong: str, known: Iterable[str]) -> str:
+    """`did you mean …?` for a name that looks like a known one, else the known names, as a hint."""
+    names = sorted(known)
+    if near := near_name(wrong, names):
+        return f"did you mean {near}?"
+    return f"known here: {', '.join(names)}" if names else "remove it"
+
+
+def near_name(wrong: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant; upper and lower case count for little."""
+    by_lower = {name.lower(): name for name in known}
+    matches = get_close_matches(wrong.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[matches[0]] if matches else None
+
+
+class Describer:
+    """Problems of one document: the same file, subject and lines for all of them."""
+
+    def __init__(self, document: RawDocument, subject: str) -> None:
+        self.document = document
+        self.subject = subject
+
+    def problem(self, code: Code, path: Path, message: str, hint: str, severity: Severity = Severity.ERROR) -> Problem:
+        """One problem at a path of the document."""
+        return Problem(
+            code=code,
+            message=message,
+            file=str(self.document.file),
+            line=self.document.line(path),
+            subject=self.subject,
+            path=field_path(path),
+            hint=hint,
+            severity=severity,
+        )
+
+    def fault(self, fault: Fault, at: Path, severity: Severity = Severity.ERROR) -> Problem:
+        """A broken rule of the model at a path, or with severity WARNING a caution of it."""
+        code = Code.CAUTION if severity is Severity.WARNING else Code.BROKEN_RULE
+        if fault.rule == "schema":
+            code = Code.DUPLICATE_ENTRY
+        return self.problem(code, (*at, *fault.at), fault.message, fault.hint, severity)
+
+    def cautions(self, kind: Kind) -> Iterator[Problem]:
+        """Everything inside a valid document that is reported and goes on."""
+        for path, model in shape.walk(kind):
+            for fault in getattr(model, "cautions", tuple)():
+                yield self.fault(fault, path, Severity.WARNING)
+
+    def refusals(self, kind: type[Kind], error: ValidationError) -> Iterator[Problem]:
+        """Every fault that pydantic found, one problem each."""
+        details = error.errors(include_url=False)
+        misspelt = _misspelt(kind, details)
+        for detail in details:
+            path = _path(detail)
+            if detail["type"] == "broken_rule":
+                for fault in detail["ctx"]["faults"]:
+                    yield self.fault(fault, path)
+            elif detail["type"] == "extra_forbidden":
+                yield self._unknown(kind, path, misspelt.get(path))
+            elif detail["type"] != "missing":
+                yield self._wrong(kind, path, detail)
+            elif path not in misspelt.values():
+                yield self._missing(kind, path)
+
+    def _unknown(self, kind: type[Kind], path: Path, meant: Path | None) -> Problem:
+        parent = shape.at(kind, path[:-1])
+        known = shape.fields(parent) if isinstance(parent, type) and issubclass(parent, BaseModel) else {}
+        hint = f"did you mean {meant[-1]}?" if meant else suggestion(str(path[-1]), known)
+        if path == ("status",):
+            hint = "remove it: documents say what is wanted, the status is observed"
+        return self.problem(Code.UNKNOWN_FIELD, path, "unknown field", hint)
+
+    def _missing(self, kind: type[Kind], path: Path) -> Problem:
+        wanted = _wanted(shape.at(kind, path))
+        return self.problem(Code.MISSING_FIELD, path, "is required", f"add {path[-1]}: {wanted}")
+
+    def _wrong(self, kind: type[Kind], path: Path, detail: ErrorDetails) -> Problem:
+        name, limits = detail["type"], detail.get("ctx", {})
+        if name == "string_pattern_mismatch":
+            what = DESCRIPTIONS.get(limits["pattern"].removeprefix("^$|"), f"the form {limits['pattern']}")
+            return self.problem(Code.WRONG_FORM, path, f"{detail['input']!r} has the wrong form", f"write {what}")
+        if name == "literal_error":
+            known = shape.choices(shape.at(kind, path))
+            if isinstance(detail["input"], str):
+                message = f"{detail['input']!r} is not one of {', '.join(known)}"
+                return self.problem(Code.OUT_OF_RANGE, path, message, suggestion(detail["input"], known))
+        if limit := _limit(name, limits):
+            return self.problem(Code.OUT_OF_RANGE, path, *limit)
+        wanted = _wanted(shape.at(kind, path))
+        hint = _TYPE_HINTS.get(wanted, f"write {wanted}")
+        return self.problem(Code.WRONG_TYPE, path, f"must be {wanted}, not {_given(detail['input'])}", hint)
+
+
+def _misspelt(kind: type[Kind], details: list[ErrorDetails]) -> dict[Path, Path]:
+    """Unknown fields that stand for a missing one beside them, so that one typo is one problem."""
+    missing = {_path(detail) for detail in details if detail["type"] == "missing"}
+    pairs: dict[Path, Path] = {}
+    for path in (_path(detail) for detail in details if detail["type"] == "extra_forbidden"):
+        parent = shape.at(kind, path[:-1])
+        beside = [str(other[-1]) for other in missing - set(pairs.values()) if other[:-1] == path[:-1]]
+        near = near_name(str(path[-1]), shape.fields(parent)) if parent is not None else None
+        if near in beside:
+            pairs[path] = (*path[:-1], near)
+        elif near is None and len(beside) == 1:
+            pairs[path] = (*path[:-1], beside[0])
+    return pairs
+
+
+def _path(detail: ErrorDetails) -> Path:
+    return tuple(part for part in detail["loc"] if part != "[key]")
+
+
+def _limit(name: str, limits: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Message and hint where a number, a text or a list is outside its limits."""
+    number = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
+    if name in number:
+        key, words = number[name]
+        return f"must be {words} {limits[key]}", f"write a number of {words} {limits[key]}"
+    if name == "string_too_short":
+        return "must not be empty", "write a value, or remove the field if it may be absent"
+    if name == "string_too_long":
+        return f"longer than {limits['max_length']} characters", f"shorten it to {limits['max_length']} characters"
+    if name == "too_short":
+        return f"needs at least {limits['min_length']} entry", "add an entry, or remove the field if it may be absent"
+    if name == "too_long":
+        return f"more than {limits['max_length']} entries", f"keep at most {limits['max_length']}"
+    return None
+
+
+def _wanted(kind: Any) -> str:
+    if choices := shape.choices(kind):
+        return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return "a mapping"
+    return _WANTED.get(kind) or ("a list" if shape.is_list(kind) else "a mapping")
+
+
+def _given(value: object) -> str:
+    names = {bool: "true or false", int: "a whole number", float: "a number with a fraction", str: "a text"}
+    names |= {list: "a list", dict: "a mapping", type(None): "null"}
+    return names.get(type(value), "something else")

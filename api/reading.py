@@ -1,0 +1,325 @@
+"""From files to plain data with line numbers: which files, what a document is, what a text may not do.
+
+Scalars follow YAML 1.2, so `yes` and a date are texts. Nothing is executed or instantiated, aliases are counted, files
+are limited, and a file that cannot be read is a problem rather than an absence.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from api.base import Path as FieldPath
+from api.codes import Code
+from api.errors import Problem, Severity
+
+SUFFIXES = (".yaml", ".yml", ".json")
+LARGEST_FILE = 5 * 1024 * 1024
+MOST_ALIASED_VALUES = 100_000
+"""How many values aliases may add to those that a document spells out."""
+
+_TAG = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True)
+class RawDocument:
+    """One document as plain data. `line` finds any field of it in the file."""
+
+    file: Path
+    value: object
+    root: Node = field(repr=False)
+
+    def line(self, path: FieldPath = ()) -> int:
+        """The line of the field at a path, or of the last part of the path that is there; counted from 1."""
+        node, line = self.root, self.root.start_mark.line + 1
+        for part in path:
+            found = _step(node, part)
+            if found is None:
+                break
+            line, node = found
+        return int(line)
+
+
+@dataclass
+class Reading:
+    """All documents that could be read, and every problem on the way. `complete` is False after an error."""
+
+    documents: list[RawDocument] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every document was read, so that what is not here does not exist."""
+        return all(problem.severity is Severity.WARNING for problem in self.problems)
+
+
+def read(directory: Path, named: Iterable[Path] = ()) -> dict[Path, Reading]:
+    """Read the files of a directory and the named ones, each once, in order of their names.
+
+    The key is the file as a message shows it. A directory that cannot be listed is an entry with a problem.
+    """
+    readings: dict[Path, Reading] = {}
+    seen: set[Path] = set()
+    for file in [*_files(directory, readings), *named]:
+        identity = Path(os.path.realpath(file))
+        if identity not in seen:
+            seen.add(identity)
+            readings[file] = read_file(file, regular_only=file not in named)
+    return readings
+
+
+def read_file(file: Path, *, regular_only: bool = False) -> Reading:
+    """Read the documents of one file; what is wrong with it is in the result, never raised."""
+    reading = Reading()
+    try:
+        text = _text(file, reading, regular_only=regular_only)
+    except OSError as error:
+        hint = "make it readable, or move it out of the fleet directory"
+        reading.problems.append(_problem(Code.UNREADABLE, file, 0, f"cannot be read: {error.strerror or error}", hint))
+        return reading
+    if text is not None:
+        _parse(file, text, reading)
+    return reading
+
+
+def _files(directory: Path, readings: dict[Path, Reading]) -> Iterator[Path]:
+    if directory.is_file():
+        yield directory
+        return
+
+    def unlistable(error: OSError) -> None:
+        place = Path(error.filename or directory)
+        message = f"cannot be listed: {error.strerror}"
+        hint = (
+            "name a directory with the fleet's documents" if place == directory else "make it readable, or move it away"
+        )
+        readings[place] = Reading(problems=[_problem(Code.UNREADABLE, place, 0, message, hint)])
+
+    visited: set[str] = set()
+    for folder, folders, files in os.walk(directory, onerror=unlistable, followlinks=True):
+        real = os.path.realpath(folder)
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if real not in visited else []
+        if real in visited:
+            continue
+        visited.add(real)
+        yield from (Path(folder, name) for name in sorted(files) if _is_document(name))
+
+
+def _is_document(name: str) -> bool:
+    pulumi = name.startswith("Pulumi.") and name.endswith((".yaml", ".yml"))
+    return name.endswith(SUFFIXES) and not name.startswith(".") and not pulumi
+
+
+def _text(file: Path, reading: Reading, *, regular_only: bool) -> str | None:
+    if regular_only and not stat.S_ISREG(file.stat().st_mode):
+        raise OSError(0, "it is no regular file")
+    with file.open("rb") as stream:
+        content = stream.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        message = f"larger than {LARGEST_FILE // 1024 // 1024} MiB"
+        reading.problems.append(_problem(Code.TOO_LARGE, file, 1, message, "split it into several files"))
+        return None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        reading.problems.append(_not_text(file, content, error.start))
+        return None
+    if "\0" in text:
+        reading.problems.append(_not_text(file, content, content.index(0)))
+        return None
+    if not text.strip():
+        hint = "write a document, or remove the file: an emptied file must not look like a removed deployment"
+        reading.problems.append(_problem(Code.EMPTY_FILE, file, 1, "the file is empty", hint))
+        return None
+    return text
+
+
+def _not_text(file: Path, content: bytes, at: int) -> Problem:
+    line = content.count(b"\n", 0, at) + 1
+    hint = "save it as UTF-8, or move it out of the fleet directory"
+    return _problem(Code.NOT_TEXT, file, line, "binary data or another encoding than UTF-8", hint)
+
+
+def _parse(file: Path, text: str, reading: Reading) -> None:
+    hint = "correct the syntax there; nothing below it was read"
+    found = 0
+    try:
+        for root in YAML(typ="safe", pure=True).compose_all(text):
+            found += 1
+            _add_document(file, root, reading)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = error.problem or error.context or "syntax error"
+        line = mark.line + 1 if mark else 1
+        reading.problems.append(_problem(Code.NOT_YAML, file, line, f"not YAML or JSON: {what}", hint))
+        return
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        message = "not YAML or JSON: a control character"
+        reading.problems.append(_problem(Code.NOT_YAML, file, line, message, "remove it or write it as an escape"))
+        return
+    except (YAMLError, ValueError) as error:
+        reading.problems.append(_problem(Code.NOT_YAML, file, 1, f"not YAML or JSON: {type(error).__name__}", hint))
+        return
+    except RecursionError:
+        message = "nested too deeply to be a document"
+        reading.problems.append(_problem(Code.TOO_LARGE, file, 1, message, "check brackets and indentation"))
+        return
+    if not found:
+        reading.problems.append(_empty(file, 1))
+
+
+def _add_document(file: Path, root: Node, reading: Reading) -> None:
+    if isinstance(root, ScalarNode) and root.tag == f"{_TAG}null":
+        reading.problems.append(_empty(file, root.start_mark.line + 1))
+        return
+    construction = _Construction(file)
+    value = construction.value(root)
+    if construction.aliased > MOST_ALIASED_VALUES:
+        message = f"aliases expand to more than {MOST_ALIASED_VALUES} values"
+        hint = "write the values out, or share less"
+        line = root.start_mark.line + 1
+        reading.problems.append(_problem(Code.TOO_LARGE, file, line, message, hint))
+        return
+    reading.problems.extend(construction.problems)
+    if not construction.problems:
+        reading.documents.append(RawDocument(file, value, root))
+
+
+class _Construction:
+    """Plain data out of the nodes of one document; every alias shares the value of its anchor."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.aliased = 0
+        self._done: dict[int, tuple[Any, int]] = {}
+        self._open: set[int] = set()
+        scalars = YAML(typ="safe", pure=True).constructor
+        self._makers: dict[str, Callable[[Node], Any]] = {
+            "null": lambda _: None,
+            "int": scalars.construct_yaml_int,
+            "float": scalars.construct_yaml_float,
+            "bool": scalars.construct_yaml_bool,
+            **dict.fromkeys(("str", "timestamp", "value"), lambda node: _joined_surrogates(node.value)),
+        }
+
+    def value(self, node: Node) -> Any:
+        """Construct a document; `problems` and `aliased` tell whether it may be used."""
+        return self._construct(node)[0]
+
+    def _construct(self, node: Node) -> tuple[Any, int]:
+        identity = id(node)
+        if identity in self._done:
+            value, size = self._done[identity]
+            self.aliased += size
+            return value, size
+        if identity in self._open:
+            self._refuse(Code.NOT_YAML, node, "an alias refers to what it is part of", "write the value out")
+            return None, 1
+        self._open.add(identity)
+        made = self._fresh(node)
+        self._open.discard(identity)
+        self._done[identity] = made
+        return made
+
+    def _fresh(self, node: Node) -> tuple[Any, int]:
+        if isinstance(node, MappingNode):
+            return self._mapping(node)
+        if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
+            items = [self._construct(item) for item in node.value]
+            return [value for value, _ in items], 1 + sum(size for _, size in items)
+        return self._scalar(node), 1
+
+    def _mapping(self, node: MappingNode) -> tuple[Any, int]:
+        if node.tag != f"{_TAG}map":
+            self._refuse_tag(node)
+            return None, 1
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        lines: dict[str, int] = {}
+        total = 1
+        for key_node, value_node in node.value:
+            value, size = self._construct(value_node)
+            total += size
+            if key_node.tag == f"{_TAG}merge":
+                self._merge(merged, value, value_node)
+            elif (key := self._key(key_node)) is not None:
+                if key in own:
+                    message = f"the key {key} is already on line {lines[key]}"
+                    self._refuse(Code.DUPLICATE_KEY, key_node, message, "keep one of the two")
+                own[key] = value
+                lines.setdefault(key, key_node.start_mark.line + 1)
+        return merged | own, total
+
+    def _merge(self, merged: dict[str, Any], value: Any, node: Node) -> None:
+        for source in value if isinstance(value, list) else [value]:
+            if isinstance(source, dict):
+                merged.update({key: item for key, item in source.items() if key not in merged})
+            else:
+                self._refuse(Code.NOT_YAML, node, "<< takes a mapping", "write << : *anchor of a mapping")
+
+    def _key(self, node: Node) -> str | None:
+        if isinstance(node, ScalarNode) and node.tag != f"{_TAG}null":
+            return _joined_surrogates(str(node.value))
+        self._refuse(Code.NOT_YAML, node, "a key must be a text", "write a plain name before the colon")
+        return None
+
+    def _scalar(self, node: Node) -> Any:
+        tag = str(node.tag).removeprefix(_TAG)
+        if tag not in self._makers or not isinstance(node, ScalarNode):
+            self._refuse_tag(node)
+            return None
+        try:
+            return self._makers[tag](node)
+        except (ValueError, KeyError):
+            self._refuse(Code.NOT_YAML, node, "no such number or text", "put it in quotes if it is a text")
+            return None
+
+    def _refuse_tag(self, node: Node) -> None:
+        shown = str(node.tag).replace(_TAG, "!!")
+        self._refuse(Code.NOT_YAML, node, f"the tag {shown} is not supported", "remove the tag")
+
+    def _refuse(self, code: Code, node: Node, message: str, hint: str) -> None:
+        self.problems.append(_problem(code, self.file, node.start_mark.line + 1, message, hint))
+
+
+def _joined_surrogates(text: str) -> str:
+    """JSON writes characters beyond the basic plane as two escapes, which YAML reads as two characters."""
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    return text
+
+
+def _step(node: Node, part: str | int) -> tuple[int, Node] | None:
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            if isinstance(key, ScalarNode) and key.value == str(part) and key.tag != f"{_TAG}merge":
+                return key.start_mark.line + 1, value
+        for key, value in node.value:
+            if key.tag == f"{_TAG}merge":
+                for source in value.value if isinstance(value, SequenceNode) else [value]:
+                    if found := _step(source, part):
+                        return found
+    elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
+        item = node.value[part]
+        return item.start_mark.line + 1, item
+    return None
+
+
+def _empty(file: Path, line: int) -> Problem:
+    hint = "remove the file or the separator if nothing is meant"
+    return _problem(Code.EMPTY_DOCUMENT, file, line, "a document without content is skipped", hint, Severity.WARNING)
+
+
+def _problem(
+    code: Code, file: Path, line: int, message: str, hint: str, severity: Severity = Severity.ERROR
+) -> Problem:
+    return Problem(code=code, message=message, file=str(file), line=line, hint=hint, severity=severity)
