@@ -1,0 +1,66 @@
+"""From a plain manifest to a Pulumi resource: one function, one table of kinds."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+from pulumi import Input, Output, ResourceOptions
+
+Manifest = Mapping[str, Any]
+
+SKIP_AWAIT = "pulumi.com/skipAwait"
+"""A model may load for an hour: readiness is reported from the live object, not awaited by the update."""
+
+WAIT_FOR = "pulumi.com/waitFor"
+TIMEOUT = "pulumi.com/timeoutSeconds"
+
+_TYPED: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
+    ("v1", "Namespace"): kubernetes.core.v1.Namespace,
+    ("v1", "Service"): kubernetes.core.v1.Service,
+    ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
+    ("discovery.k8s.io/v1", "EndpointSlice"): kubernetes.discovery.v1.EndpointSlice,
+    ("resource.k8s.io/v1", "ResourceClaimTemplate"): kubernetes.resource.v1.ResourceClaimTemplate,
+}
+
+
+class LiveObject(pulumi.CustomResource):
+    """An object of a custom kind whose live `status` is an output; the SDK's own class leaves it out."""
+
+    def __init__(self, name: str, manifest: Manifest, opts: ResourceOptions) -> None:
+        token = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
+        super().__init__(token, name, {**manifest, "status": None}, opts)
+
+    @property
+    def status(self) -> Output[Any]:
+        """The object's status as the API server gave it last; None while it has none."""
+        found: Output[Any] = pulumi.get(self, "status")
+        return found
+
+
+def register(manifest: Manifest, name: str, opts: ResourceOptions) -> pulumi.CustomResource:
+    """Register one Kubernetes object; kinds without a class of their own are custom resources."""
+    api_version, kind = manifest["apiVersion"], manifest["kind"]
+    body = {key: value for key, value in manifest.items() if key not in {"apiVersion", "kind"}}
+    typed = _TYPED.get((api_version, kind))
+    if typed is None:
+        return LiveObject(name, manifest, opts)
+    if kind == "EndpointSlice":
+        body["address_type"] = body.pop("addressType")
+    return typed(name, **body, opts=opts)
+
+
+def provider(name: str, kubeconfig: Input[str], cluster_identifier: str, opts: ResourceOptions) -> kubernetes.Provider:
+    """The provider for one cluster. The identifier is constant, so that a rotated kubeconfig replaces nothing."""
+    return kubernetes.Provider(
+        name,
+        kubeconfig=Output.secret(kubeconfig),
+        cluster_identifier=cluster_identifier,
+        enable_server_side_apply=True,
+        opts=ResourceOptions.merge(opts, ResourceOptions(additional_secret_outputs=["kubeconfig"])),
+    )
+
+
+def namespace_manifest(name: str, fleet: str, fleet_label: str) -> dict[str, Any]:
+    """A namespace that is recognisably this fleet's."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {fleet_label: fleet}}}

@@ -1,0 +1,30 @@
+"""One Pulumi program per kind of stack. The driver and plain Pulumi pick from the same registry."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+from api.errors import InvocationError
+from programs.context import Context, edge
+
+KINDS = ("gateway", "cluster", "serving", "placement", "workloads", "routing")
+
+__all__ = ["KINDS", "Context", "edge", "program_of", "run"]
+
+
+def program_of(kind: str) -> Callable[[Context], None]:
+    """The program of one kind of stack.
+
+    Raises:
+        InvocationError: no such kind.
+
+    """
+    if kind not in KINDS:
+        raise InvocationError(f"{kind} is not a kind of stack", hint=f"one of {', '.join(KINDS)}", code="MP119")
+    program: Callable[[Context], None] = import_module(f"programs.{kind}").program
+    return program
+
+
+def run(context: Context) -> None:
+    """Run the program of the context's stack; problems its reader can fix end in one clean line."""
+    with edge():
+        program_of(context.kind)(context)

@@ -1,0 +1,102 @@
+"""The `cluster.<c>` stack. An Existing cluster owns no resource: its stack exports how to reach it and what is there."""
+
+import pulumi
+
+from api import names
+from api.clusters import InferenceCluster
+from api.errors import InvocationError
+from programs.context import Context
+from programs.outputs import ClusterInputs, ClusterOutputs, NodeCounts, PoolFacts, WorkloadsOutputs
+from programs.probe import merge, probe
+from programs.secret_values import secret_value
+
+
+def program(context: Context) -> None:
+    """Export the cluster's pools, facts and kubeconfig.
+
+    Raises:
+        InvocationError: the cluster is not in the documents, or its source is one this release cannot make.
+
+    """
+    cluster = _document(context)
+    last = context.last(ClusterOutputs)
+    existing = cluster.spec.cluster.existing
+    if existing is None:
+        raise InvocationError(
+            f"spec.cluster.source: this release cannot make a cluster on {cluster.spec.cluster.source} yet",
+            where=cluster.subject,
+            hint="use source Existing with a kubeconfig",
+            code="MP115",
+        )
+    kubeconfig = secret_value(context, existing.secret_ref.name, existing.secret_ref.key, names.SYSTEM_NAMESPACE)
+    declared = ClusterOutputs(
+        cluster=cluster.name,
+        inputs=ClusterInputs(source=cluster.spec.cluster.source, stack=cluster.spec.stack),
+        kubeconfig="",
+        pools=_pools(context, cluster, last),
+        storage_class=existing.cache.storage_class_name if existing.cache else None,
+        stack=cluster.spec.stack,
+        assumed=context.preview and last is None,
+    )
+    if context.preview:
+        outputs = _as_last_seen(declared, last)
+    else:
+        answer = probe(kubeconfig, fleet=context.fleet.name, namespaces=namespaces_used(context))
+        outputs = merge(answer, last, context.now)(declared)
+        if not outputs.reachable:
+            pulumi.log.warn(f"cluster {cluster.name} does not answer: {outputs.reason}")
+    for key, value in outputs.plain().items():
+        pulumi.export(key, value)
+    pulumi.export("kubeconfig", pulumi.Output.secret(kubeconfig))
+
+
+def namespaces_used(context: Context) -> set[str]:
+    """Namespaces this fleet would make on a serving cluster."""
+    return {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in context.documents.deployments)}
+
+
+def _document(context: Context) -> InferenceCluster:
+    name = context.cluster_name
+    cluster = context.documents.clusters.get(name)
+    if cluster is None:
+        raise InvocationError(
+            f"cluster {name} is not in the documents any more",
+            where=str(context.documents.directory),
+            hint="put its document back, or take the cluster out of the fleet with `modelplane destroy`",
+            code="MP116",
+        )
+    return cluster
+
+
+def _pools(context: Context, cluster: InferenceCluster, last: ClusterOutputs | None) -> tuple[PoolFacts, ...]:
+    """Declared pools, and those that left the documents while replicas are still pinned to them."""
+    declared = [
+        PoolFacts(
+            name=pool.name,
+            class_name=pool.class_name,
+            nodes=NodeCounts(configured=pool.node_count),
+            devices=context.documents.classes[pool.class_name].spec.devices,
+        )
+        for pool in cluster.spec.node_pools or ()
+    ]
+    if last is None:
+        return tuple(declared)
+    workloads = context.read(WorkloadsOutputs, "workloads", cluster.name)
+    in_use = set(workloads.pools) if workloads else set()
+    names_declared = {pool.name for pool in declared}
+    leaving = [pool for pool in last.pools if pool.name not in names_declared and pool.name in in_use]
+    return (*declared, *leaving)
+
+
+def _as_last_seen(declared: ClusterOutputs, last: ClusterOutputs | None) -> ClusterOutputs:
+    if last is None:
+        return declared
+    return declared.model_copy(
+        update={
+            "reachable": last.reachable,
+            "reason": last.reason,
+            "unreachable_since": last.unreachable_since,
+            "kube_system_uid": last.kube_system_uid,
+            "foreign_namespaces": last.foreign_namespaces,
+        }
+    )

@@ -1,0 +1,86 @@
+"""What a program is given: the documents, the stack it runs as, and a way to read other stacks."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import pulumi
+
+from api import names
+from api.documents import FleetDocuments
+from api.errors import InvocationError, ModelplaneError
+from api.fleets import Fleet
+from programs.outputs import Outputs
+from programs.reading import StackReader, engine_reader, read
+
+Model = TypeVar("Model", bound=Outputs)
+
+
+def utc_now() -> str:
+    """The time now as RFC 3339 in UTC, to the second: the form of condition times."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One run of one program."""
+
+    documents: FleetDocuments
+    kind: str
+    """Kind of stack: gateway, cluster, serving, placement, workloads or routing."""
+    cluster: str | None = None
+    reader: StackReader = engine_reader
+    preview: bool = False
+    now: str = field(default_factory=utc_now)
+
+    @property
+    def fleet(self) -> Fleet:
+        """The Fleet document.
+
+        Raises:
+            InvocationError: the directory has none, and stacks need its name.
+
+        """
+        if self.documents.fleet is None:
+            raise InvocationError(
+                "a Fleet document is needed before anything can be brought up",
+                where=str(self.documents.directory),
+                hint="add a document of kind Fleet (modelplane.ai/v1alpha1); its name is the prefix of all stack names",
+                code="MP110",
+            )
+        return self.documents.fleet
+
+    @property
+    def cluster_name(self) -> str:
+        """The cluster this stack belongs to; only for kinds of stack that have one."""
+        if self.cluster is None:
+            raise InvocationError(f"a {self.kind} stack names its cluster", code="MP111")
+        return self.cluster
+
+    def stack(self, kind: str, cluster: str | None = None) -> str:
+        """Name of another stack of this fleet."""
+        return names.stack_name(self.fleet.name, kind, cluster)
+
+    def read(self, model: type[Model], kind: str, cluster: str | None = None) -> Model | None:
+        """Outputs of another stack of this fleet, None when it is absent."""
+        return read(self.reader, self.stack(kind, cluster), model)
+
+    def read_all(self, model: type[Model], kind: str, clusters: Iterable[str]) -> dict[str, Model]:
+        """Outputs of one kind of stack by cluster; absent stacks are left out."""
+        found = {name: self.read(model, kind, name) for name in sorted(clusters)}
+        return {name: outputs for name, outputs in found.items() if outputs is not None}
+
+    def last(self, model: type[Model]) -> Model | None:
+        """This stack's own outputs of its last update."""
+        return read(self.reader, self.stack(self.kind, self.cluster), model)
+
+
+@contextmanager
+def edge() -> Iterator[None]:
+    """Turn a problem its reader can fix into one clean line of Pulumi's; a bug keeps its traceback."""
+    try:
+        yield
+    except ModelplaneError as error:
+        raise pulumi.RunError(str(error)) from error

@@ -1,0 +1,68 @@
+"""The `gateway` stack: the fleet's front door on the hub."""
+
+import pulumi
+from pulumi import ResourceOptions
+
+from api import names
+from api.errors import InvocationError
+from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
+from components.kubernetes_objects import provider
+from programs.context import Context
+from programs.outputs import GatewayOutputs
+from programs.probe import probe
+from programs.secret_values import secret_value
+from programs.unsupported import refuse_charts
+
+HUB = "hub"
+
+
+def program(context: Context) -> None:
+    """Register the hub's Gateway and export where clients find it.
+
+    Raises:
+        InvocationError: the documents hold no InferenceGateway, or the Fleet names no hub.
+
+    """
+    fleet = context.fleet
+    if context.documents.gateway is None:
+        raise InvocationError(
+            "the documents hold no InferenceGateway",
+            where=str(context.documents.directory),
+            hint="add one called default; taking the front door away is `modelplane destroy`",
+            code="MP112",
+        )
+    settings = fleet.spec.gateway
+    if settings.kubeconfig_secret_ref is None:
+        raise InvocationError(
+            "the Fleet does not say where the gateway runs",
+            where=fleet.subject,
+            hint="set spec.gateway.kubeconfigSecretRef to the Secret with the hub's kubeconfig",
+            code="MP113",
+        )
+    refuse_charts(fleet.subject, "spec.gateway.charts", ["traefik"], {"traefik": settings.charts.traefik})
+    reference = settings.kubeconfig_secret_ref
+    kubeconfig = secret_value(context, reference.name, reference.key, names.SYSTEM_NAMESPACE)
+    last = context.last(GatewayOutputs)
+    foreign = last.foreign_namespaces if last else ()
+    if not context.preview:
+        wanted = {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in context.documents.services)}
+        wanted |= {namespace for namespace, _ in context.documents.deployments}
+        answer = probe(kubeconfig, fleet=fleet.name, namespaces=wanted, pools=False)
+        foreign = answer.foreign_namespaces if answer.reachable else foreign
+    access = provider(HUB, kubeconfig, f"{fleet.name}/{HUB}", ResourceOptions())
+    args = InferenceGatewayArgs(
+        fleet=fleet.name,
+        own_namespace=names.SYSTEM_NAMESPACE not in foreign,
+        labels={names.LABEL_FLEET: fleet.name},
+    )
+    door = InferenceGateway("gateway", args, ResourceOptions(providers=[access]))
+    address = door.address.apply(lambda own: settings.address or own)
+    declared = GatewayOutputs(kubeconfig="", foreign_namespaces=foreign).plain()
+    exports = {
+        **declared,
+        "kubeconfig": pulumi.Output.secret(kubeconfig),
+        "address": address,
+        "ready": door.address.apply(lambda own: own is not None),
+    }
+    for key, value in exports.items():
+        pulumi.export(key, value)

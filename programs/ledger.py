@@ -1,0 +1,194 @@
+"""The ledger between its two readers: scheduler values on one side, exported outputs on the other. Pure functions.
+
+Pod templates and device facts are stored once under a content hash, so that ten replicas of one deployment cost one
+template; a ledger can always be turned back into whole ModelReplica documents.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from api import names
+from api.base import Metadata
+from api.classes import Device
+from api.deployments import ModelDeployment
+from api.pods import PodTemplate
+from api.replicas import ModelReplica, ModelReplicaSpec, ReplicaEngine, ReplicaMember
+from api.terms import CacheRef, Serving, Worker
+from programs.outputs import Ledger, LedgerEngine, LedgerMember, LedgerReplica
+from scheduler import PlacedEngine, PlacedMember, PlacedReplica, Placement, ReplicaKey
+
+
+def content_hash(value: Any) -> str:
+    """Twelve hex digits over plain data, the same for equal content whatever the order of keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+
+class LedgerBuilder:
+    """Collects replicas and keeps each template and each set of facts once."""
+
+    def __init__(self) -> None:
+        self._replicas: dict[str, LedgerReplica] = {}
+        self._templates: dict[str, PodTemplate] = {}
+        self._facts: dict[str, tuple[Device, ...]] = {}
+
+    def template(self, template: PodTemplate) -> str:
+        """Store a template; its hash."""
+        key = content_hash(_plain(template))
+        self._templates[key] = template
+        return key
+
+    def facts(self, devices: Iterable[Device]) -> str:
+        """Store device facts; their hash."""
+        found = tuple(devices)
+        key = content_hash([_plain(device) for device in found])
+        self._facts[key] = found
+        return key
+
+    def place(self, placement: Placement, deployment: ModelDeployment) -> None:
+        """Add an active replica as the scheduler placed it, with the deployment's own templates."""
+        shape = deployment.spec.template.spec
+        engines = {engine.name: engine for engine in shape.engines}
+        metadata = deployment.spec.template.metadata
+        key = placement.key
+        self._add(
+            LedgerReplica(
+                namespace=key.namespace,
+                deployment=key.deployment,
+                cluster=key.cluster,
+                index=key.index,
+                name=placement.name,
+                labels={
+                    **(metadata.labels if metadata else {}),
+                    names.LABEL_DEPLOYMENT: key.deployment,
+                    names.LABEL_CLUSTER: key.cluster,
+                    names.LABEL_REPLICA_INDEX: str(key.index),
+                },
+                engines=tuple(
+                    LedgerEngine(
+                        name=placed.name,
+                        copies=placed.copies,
+                        phase=placed.phase,
+                        members=tuple(
+                            self._member(member, engines[placed.name].members[position].template)
+                            for position, member in enumerate(placed.members)
+                        ),
+                    )
+                    for placed in placement.engines
+                ),
+                model_cache_ref=shape.model_cache_ref.name if shape.model_cache_ref else None,
+                serving_mode=shape.serving.mode if shape.serving else "Unified",
+                waits_for=tuple(replica_key(waited) for waited in placement.waits_for),
+            )
+        )
+
+    def keep(self, entry: LedgerReplica, source: Ledger) -> None:
+        """Add an entry of an earlier ledger, with the templates and facts it names."""
+        for engine in entry.engines:
+            for member in engine.members:
+                self._templates[member.template] = source.templates[member.template]
+                self._facts[member.facts] = source.facts[member.facts]
+        self._add(entry)
+
+    def build(self) -> Ledger:
+        """The finished ledger, in a stable order."""
+        replicas = sorted(
+            self._replicas.values(), key=lambda entry: (entry.namespace, entry.deployment, entry.cluster, entry.index)
+        )
+        return Ledger(
+            replicas=tuple(replicas),
+            templates=dict(sorted(self._templates.items())),
+            facts=dict(sorted(self._facts.items())),
+        )
+
+    def _add(self, entry: LedgerReplica) -> None:
+        self._replicas[entry.key] = entry
+
+    def _member(self, member: PlacedMember, template: PodTemplate) -> LedgerMember:
+        return LedgerMember(
+            role=member.role,
+            node_pool_name=member.pool,
+            nodes=member.nodes,
+            device_requests=member.requests,
+            template=self.template(template),
+            facts=self.facts(member.facts),
+        )
+
+
+def replica_key(key: ReplicaKey) -> str:
+    """`<namespace>/<replica name>` of a scheduler key."""
+    return f"{key.namespace}/{names.replica_name(key.deployment, key.cluster, key.index)}"
+
+
+def placed(entry: LedgerReplica, ledger: Ledger, *, applied: bool) -> PlacedReplica:
+    """A ledger entry as the scheduler takes it."""
+    return PlacedReplica(
+        key=ReplicaKey(entry.namespace, entry.deployment, entry.cluster, entry.index),
+        name=entry.name,
+        applied=applied,
+        engines=tuple(
+            PlacedEngine(
+                name=engine.name,
+                copies=engine.copies,
+                phase=engine.phase,
+                members=tuple(
+                    PlacedMember(
+                        role=member.role,
+                        pool=member.node_pool_name,
+                        nodes=member.nodes,
+                        requests=member.device_requests,
+                        facts=ledger.facts.get(member.facts, ()),
+                    )
+                    for member in engine.members
+                ),
+            )
+            for engine in entry.engines
+        ),
+    )
+
+
+def document(entry: LedgerReplica, ledger: Ledger) -> ModelReplica:
+    """The whole ModelReplica document of a ledger entry."""
+    return ModelReplica(
+        kind="ModelReplica",
+        metadata=Metadata(name=entry.name, namespace=entry.namespace, labels=dict(entry.labels)),
+        spec=ModelReplicaSpec(
+            cluster_name=entry.cluster,
+            model_cache_ref=CacheRef(name=entry.model_cache_ref) if entry.model_cache_ref else None,
+            serving=Serving(mode=entry.serving_mode),
+            engines=tuple(
+                ReplicaEngine(
+                    name=engine.name,
+                    copies=engine.copies,
+                    phase=engine.phase,
+                    members=tuple(_document_member(member, ledger.templates) for member in engine.members),
+                )
+                for engine in entry.engines
+            ),
+        ),
+    )
+
+
+def _document_member(member: LedgerMember, templates: Mapping[str, PodTemplate]) -> ReplicaMember:
+    return ReplicaMember(
+        role=member.role,
+        node_pool_name=member.node_pool_name,
+        device_requests=member.device_requests or None,
+        worker=Worker(nodes=member.nodes) if member.role == "Worker" else None,
+        template=templates[member.template],
+    )
+
+
+def template_hash(entry: LedgerReplica) -> str:
+    """One hash over everything of a replica that its pods show: a change of it is a roll."""
+    shown = [
+        engine.model_dump(by_alias=True, exclude_none=True, mode="json", exclude={"members": {"__all__": {"facts"}}})
+        for engine in entry.engines
+    ]
+    return content_hash(shown)

@@ -1,0 +1,285 @@
+"""What each kind of stack exports, as models; programs write them and read them through `programs.reading`.
+
+The names below are state: a field is added, never renamed. `version` says which shape wrote the outputs. Pulumi keeps
+an output that a failed update left unresolved as a marker; `Unknown` is that marker as a type, so that a reader has to
+decide what not knowing means.
+
+Outputs hold no clock except `since` values and condition times, which change only when what they date changes.
+"""
+
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from api.base import Condition
+from api.classes import Device
+from api.pods import PodTemplate
+from api.terms import ClaimRequest
+
+VERSION = 1
+
+
+class Unknown(Enum):
+    """A value that Pulumi does not know yet, or that a failed update left unresolved."""
+
+    UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+
+
+UNKNOWN = Unknown.UNKNOWN
+
+MaybeText = Annotated[Unknown | str | None, Field(union_mode="left_to_right")]
+MaybeFlag = Annotated[Unknown | bool, Field(union_mode="left_to_right")]
+
+
+class Outputs(BaseModel):
+    """Part of what a stack exports. Fields written by a newer release are passed over."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+    def plain(self) -> dict[str, Any]:
+        """The outputs as plain data under their exported names; what is absent is left out."""
+        return self.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+
+class NodeCounts(Outputs):
+    """Nodes of one pool: `configured` by the documents, `present` when the cluster was last asked."""
+
+    configured: int
+    present: int | None = None
+
+
+class ObservedDevices(Outputs):
+    """Devices of one kind that a pool's nodes publish in their ResourceSlices; `count` per node, `nodes` so many."""
+
+    driver: str
+    count: int
+    nodes: int
+    attributes: dict[str, Any] = {}
+    capacity: dict[str, str] = {}
+
+
+class PoolFacts(Outputs):
+    """One GPU pool: what its class promises and what its nodes show."""
+
+    name: str
+    class_name: str
+    nodes: NodeCounts
+    devices: tuple[Device, ...] = ()
+    observed: tuple[ObservedDevices, ...] = ()
+
+
+class ClusterInputs(Outputs):
+    """The inputs a cluster was deployed with that cannot change afterwards."""
+
+    source: str
+    stack: str
+    region: str = ""
+    credentials: str = ""
+
+
+class ClusterOutputs(Outputs):
+    """Exports of `cluster.<c>`. `kubeconfig` is a secret; everything else is plain."""
+
+    version: int = VERSION
+    cluster: str
+    inputs: ClusterInputs
+    kubeconfig: str = Field(repr=False)
+    pools: tuple[PoolFacts, ...] = ()
+    reachable: bool = True
+    reason: str = ""
+    """Why the cluster is not reachable: `Unreachable` or `BadCredentials`, with the server's own words."""
+    unreachable_since: str | None = None
+    kube_system_uid: str | None = None
+    foreign_namespaces: tuple[str, ...] = ()
+    """Namespaces this fleet would use that exist and are not its own; they are used and never registered."""
+    storage_class: str | None = None
+    stack: str = "Standard"
+    assumed: bool = False
+    """The cluster was not asked (a preview, or it has not been made): pools are the declared ones."""
+
+
+class Capabilities(Outputs):
+    """What the serving software of a cluster can carry."""
+
+    inference_pools: bool = True
+    gangs: bool = True
+    rank: bool = True
+
+
+class ServingOutputs(Outputs):
+    """Exports of `serving.<c>`."""
+
+    version: int = VERSION
+    cluster: str
+    ready: MaybeFlag = False
+    gateway_address: MaybeText = None
+    capabilities: Capabilities = Capabilities()
+    versions: dict[str, str] = {}
+
+
+class GatewayOutputs(Outputs):
+    """Exports of `gateway`: the hub. `kubeconfig` is a secret."""
+
+    version: int = VERSION
+    kubeconfig: str = Field(repr=False)
+    address: MaybeText = None
+    """Address clients use: the fleet's `gateway.address`, else the Gateway's own."""
+    ready: MaybeFlag = False
+    foreign_namespaces: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+class LedgerMember(Outputs):
+    """One member of a placed engine. `template` and `facts` are content hashes into the ledger's own tables."""
+
+    role: str
+    node_pool_name: str
+    nodes: int = 1
+    """Pods of one copy, one a node: `worker.nodes` for a Worker, else 1."""
+    device_requests: tuple[ClaimRequest, ...] = ()
+    template: str
+    facts: str
+
+
+class LedgerEngine(Outputs):
+    """One engine of a placed replica."""
+
+    name: str
+    copies: int = 1
+    phase: str | None = None
+    members: tuple[LedgerMember, ...]
+
+
+class LedgerReplica(Outputs):
+    """One replica on one cluster: everything the cluster needs to go on with it when its documents are gone."""
+
+    namespace: str
+    deployment: str
+    cluster: str
+    index: int
+    name: str
+    state: Literal["active", "retiring"] = "active"
+    labels: dict[str, str] = {}
+    engines: tuple[LedgerEngine, ...]
+    model_cache_ref: str | None = None
+    serving_mode: str = "Unified"
+    waits_for: tuple[str, ...] = ()
+    """Names of retiring replicas whose nodes this one needs, as `<namespace>/<name>`."""
+    successor: str | None = None
+    """Of a retiring replica: the replica that takes its place, as `<namespace>/<name>`."""
+    reason: str = ""
+    """Of a retiring replica: why it goes."""
+
+    @property
+    def key(self) -> str:
+        """`<namespace>/<name>`, unique in the fleet."""
+        return f"{self.namespace}/{self.name}"
+
+
+class LedgerCache(Outputs):
+    """One model cache and the clusters it has to be on."""
+
+    namespace: str
+    name: str
+    spec: dict[str, Any]
+    clusters: tuple[str, ...] = ()
+
+
+class Ledger(Outputs):
+    """All replicas of the fleet. Pod templates and device facts are kept once, under their content hash."""
+
+    replicas: tuple[LedgerReplica, ...] = ()
+    templates: dict[str, PodTemplate] = {}
+    facts: dict[str, tuple[Device, ...]] = {}
+    caches: tuple[LedgerCache, ...] = ()
+
+
+class ClusterVerdict(Outputs):
+    """Why one cluster takes no further replica of a deployment."""
+
+    code: str
+    message: str
+
+
+class DeploymentState(Outputs):
+    """One deployment as placement left it; times in conditions change only with their status."""
+
+    wanted: int
+    placed: int
+    ready: int = 0
+    conditions: tuple[Condition, ...] = ()
+    verdicts: dict[str, tuple[ClusterVerdict, ...]] = {}
+
+
+class PlacementOutputs(Outputs):
+    """Exports of `placement`: the ledger, and what was decided about each deployment (`<namespace>/<name>`)."""
+
+    version: int = VERSION
+    ledger: Ledger = Ledger()
+    deployments: dict[str, DeploymentState] = {}
+    assumed: bool = False
+
+
+class ReplicaState(Outputs):
+    """One replica as its cluster shows it. `ready` only when every updated pod of every engine is ready."""
+
+    namespace: str
+    deployment: str
+    index: int
+    applied: MaybeFlag = False
+    ready: MaybeFlag = False
+    reason: MaybeText = None
+    message: MaybeText = None
+    since: MaybeText = None
+    """When `ready` last changed, RFC 3339 in UTC."""
+    template_hash: str = ""
+
+
+class WorkloadsOutputs(Outputs):
+    """Exports of `workloads.<c>`: one entry per rendered replica and cache, by `<namespace>/<name>`."""
+
+    version: int = VERSION
+    cluster: str
+    replicas: dict[str, ReplicaState] = {}
+    caches: dict[str, dict[str, Any]] = {}
+    pools: tuple[str, ...] = ()
+    """Pools that rendered replicas are pinned to; a pool stays while it is listed here."""
+
+
+class EndpointState(Outputs):
+    """One endpoint in use: a ready replica's, or a hand-written one (no cluster)."""
+
+    url: str
+    cluster: str | None = None
+    backend: str
+    """Name of the Service on the hub."""
+    port: int
+
+
+class ServiceBackend(Outputs):
+    """One weighted backend of a service, by endpoint key."""
+
+    endpoint: str
+    weight: int
+
+
+class ServiceState(Outputs):
+    """One model service: its address and the backends it splits over, per entry in document order."""
+
+    address: MaybeText = None
+    backends: tuple[ServiceBackend, ...] = ()
+    empty_entries: tuple[int, ...] = ()
+    accepted: MaybeFlag = False
+    conditions: tuple[Condition, ...] = ()
+
+
+class RoutingOutputs(Outputs):
+    """Exports of `routing`: services and endpoints by `<namespace>/<name>`."""
+
+    version: int = VERSION
+    services: dict[str, ServiceState] = {}
+    endpoints: dict[str, EndpointState] = {}
+    withdrawn: tuple[str, ...] = ()
+    """Endpoints of ledger replicas that are kept out of rotation, with a ready replica behind them or not."""

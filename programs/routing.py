@@ -1,0 +1,141 @@
+"""The `routing` stack: endpoints and services on the hub."""
+
+from typing import Any
+
+import pulumi
+from pulumi import ResourceOptions
+
+from api import names
+from api.errors import MissingInput
+from components.gateway_manifests import backend
+from components.kubernetes_objects import namespace_manifest, provider, register
+from components.model_endpoint import ModelEndpoint, ModelEndpointArgs
+from components.model_service import ModelService, ModelServiceArgs
+from programs.conditions import condition, dated
+from programs.context import Context
+from programs.gateway import HUB
+from programs.outputs import (
+    EndpointState,
+    GatewayOutputs,
+    PlacementOutputs,
+    RoutingOutputs,
+    ServiceBackend,
+    ServiceState,
+    ServingOutputs,
+    WorkloadsOutputs,
+)
+from programs.routing_plan import Endpoint, Observed, Route, Routing, plan_routing
+from programs.workloads_plan import ledger_or_refuse
+
+
+def program(context: Context) -> None:
+    """Register endpoints and routes on the hub and export each service's URL.
+
+    Raises:
+        MissingInput: the gateway stack has not been brought up.
+        DeletionRefused: there is no ledger while this stack lists endpoints.
+
+    """
+    gateway = context.read(GatewayOutputs, "gateway")
+    if gateway is None:
+        raise MissingInput(
+            f"the outputs of {context.stack('gateway')} are not there yet", hint="bring that stack up first"
+        )
+    last = context.last(RoutingOutputs) or RoutingOutputs()
+    ledger = ledger_or_refuse(
+        context.read(PlacementOutputs, "placement"),
+        lists_anything=bool(last.endpoints),
+        stack=context.stack("routing"),
+    )
+    clusters = {entry.cluster for entry in ledger.replicas}
+    observed = Observed(
+        gateway=gateway,
+        serving=context.read_all(ServingOutputs, "serving", clusters),
+        workloads=context.read_all(WorkloadsOutputs, "workloads", clusters),
+    )
+    plan = plan_routing(context.documents, ledger, observed, preview=context.preview)
+    _register(context, gateway, plan, last)
+
+
+def _register(context: Context, gateway: GatewayOutputs, plan: Routing, last: RoutingOutputs) -> None:
+    fleet = context.fleet.name
+    labels = {names.LABEL_FLEET: fleet}
+    access = provider(HUB, gateway.kubeconfig, f"{fleet}/{HUB}", ResourceOptions())
+    used = {endpoint.namespace for endpoint in plan.endpoints} | {route.namespace for route in plan.routes}
+    own = ResourceOptions(provider=access, retain_on_delete=True)
+    namespaces = {
+        name: register(namespace_manifest(name, fleet, names.LABEL_FLEET), name, own)
+        for name in sorted(used - set(gateway.foreign_namespaces))
+    }
+    backends: dict[str, list[pulumi.Resource]] = {}
+    for endpoint in plan.endpoints:
+        args = ModelEndpointArgs(
+            namespace=endpoint.namespace, service=endpoint.backend, address=endpoint.address, labels=labels
+        )
+        needs = [namespaces[endpoint.namespace]] if endpoint.namespace in namespaces else None
+        component = ModelEndpoint(endpoint.key, args, ResourceOptions(providers=[access], depends_on=needs))
+        backends[endpoint.key] = component.objects
+    services = {}
+    for route in plan.routes:
+        parts: list[pulumi.Resource] = [found for share in route.backends for found in backends[share.endpoint.key]]
+        parts += [namespaces[route.namespace]] if route.namespace in namespaces else []
+        service = ModelService(
+            f"service:{route.key}",
+            ModelServiceArgs(
+                namespace=route.namespace,
+                service=route.name,
+                backends=[
+                    backend(
+                        share.endpoint.backend, share.endpoint.address.port, share.weight, share.endpoint.rewrite_path
+                    )
+                    for share in route.backends
+                ],
+                labels=labels,
+            ),
+            ResourceOptions(providers=[access], depends_on=parts),
+        )
+        services[route.key] = _service_state(route, service, gateway, last.services.get(route.key), context.now)
+    endpoints = {endpoint.key: _endpoint_state(endpoint) for endpoint in plan.endpoints}
+    for key, value in RoutingOutputs(endpoints=endpoints, withdrawn=plan.withdrawn).plain().items():
+        pulumi.export(key, value)
+    pulumi.export("services", services)
+
+
+def _endpoint_state(endpoint: Endpoint) -> EndpointState:
+    return EndpointState(
+        url=endpoint.url, cluster=endpoint.cluster, backend=endpoint.backend, port=endpoint.address.port
+    )
+
+
+def _service_state(
+    route: Route, service: ModelService, gateway: GatewayOutputs, last: ServiceState | None, now: str
+) -> dict[str, Any]:
+    address = f"http://{gateway.address}/{route.namespace}/{route.name}" if isinstance(gateway.address, str) else None
+    state = ServiceState(
+        address=address,
+        backends=tuple(ServiceBackend(endpoint=share.endpoint.key, weight=share.weight) for share in route.backends),
+        empty_entries=route.empty_entries,
+    )
+    before = last.conditions if last else ()
+    return {
+        **state.plain(),
+        "accepted": service.accepted,
+        "conditions": service.accepted.apply(
+            lambda accepted: [
+                found.model_dump(by_alias=True, mode="json")
+                for found in dated(_service_conditions(route, accepted=accepted), before, now)
+            ]
+        ),
+    }
+
+
+def _service_conditions(route: Route, *, accepted: bool) -> list[Any]:
+    text = f"Matched {route.matched} endpoint(s)"
+    if route.matched:
+        resolved = condition("EndpointsResolved", status=True, reason="Resolved", message=text)
+    else:
+        resolved = condition("EndpointsResolved", status=False, reason="NoEndpoints", message=text)
+    usable = accepted and bool(route.backends)
+    routing = condition("RoutingReady", status=usable, reason="RouteConfigured" if usable else "Configuring")
+    ready = condition("Ready", status=usable, reason="Available" if usable else resolved.reason)
+    return [resolved, routing, ready]

@@ -1,0 +1,206 @@
+"""Endpoints in use and how services split over them. A pure function of documents and stacks' outputs.
+
+An endpoint is in use while its replica is ready and its cluster's gateway has an address. A retiring replica whose
+successor waits for its nodes, or that has none, leaves at once; any other stays until the successor's endpoint is in
+use (design, "Retiring").
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from api import names
+from api.documents import FleetDocuments
+from api.routing import Address, endpoint_address
+from api.terms import LabelSelector
+from components.weights import spread
+from programs.outputs import (
+    UNKNOWN,
+    GatewayOutputs,
+    Ledger,
+    LedgerReplica,
+    ServingOutputs,
+    WorkloadsOutputs,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """One endpoint in use, a replica's or a hand-written one."""
+
+    namespace: str
+    name: str
+    url: str
+    address: Address
+    labels: Mapping[str, str]
+    rewrite_path: str | None
+    cluster: str | None = None
+
+    @property
+    def key(self) -> str:
+        """`<namespace>/<name>`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def backend(self) -> str:
+        """Name of its Service on the hub."""
+        return names.endpoint_service(self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backend:
+    """One endpoint's share of a service."""
+
+    endpoint: Endpoint
+    weight: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """One service: its weighted backends, and the entries that have none."""
+
+    namespace: str
+    name: str
+    backends: tuple[Backend, ...]
+    empty_entries: tuple[int, ...]
+    matched: int
+
+    @property
+    def key(self) -> str:
+        """`<namespace>/<name>`."""
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routing:
+    """Everything the hub shows."""
+
+    endpoints: tuple[Endpoint, ...]
+    routes: tuple[Route, ...]
+    withdrawn: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """Outputs that routing reads; an absent stack is absent here too."""
+
+    gateway: GatewayOutputs | None = None
+    serving: Mapping[str, ServingOutputs] = field(default_factory=dict)
+    workloads: Mapping[str, WorkloadsOutputs] = field(default_factory=dict)
+
+
+def plan_routing(documents: FleetDocuments, ledger: Ledger, observed: Observed, *, preview: bool = False) -> Routing:
+    """Endpoints, routes, and the replicas kept out of rotation."""
+    usable = {
+        entry.key: endpoint
+        for entry in ledger.replicas
+        if (endpoint := _replica_endpoint(entry, observed, preview=preview)) is not None
+    }
+    entries = {entry.key: entry for entry in ledger.replicas}
+    in_use = {
+        key: endpoint
+        for key, endpoint in usable.items()
+        if entries[key].state == "active" or not _goes_now(entries[key], entries, usable)
+    }
+    written = tuple(
+        Endpoint(
+            namespace=document.namespace,
+            name=document.name,
+            url=document.spec.url,
+            address=endpoint_address(document.spec.url),
+            labels=dict(document.metadata.labels),
+            rewrite_path=document.spec.rewrite_path,
+        )
+        for _, document in sorted(documents.endpoints.items())
+    )
+    endpoints = tuple(sorted([*in_use.values(), *written], key=lambda endpoint: endpoint.key))
+    routes = tuple(
+        _route(namespace, name, document.spec.endpoints, endpoints)
+        for (namespace, name), document in sorted(documents.services.items())
+    )
+    withdrawn = tuple(sorted(set(entries) - set(in_use)))
+    return Routing(endpoints=endpoints, routes=routes, withdrawn=withdrawn)
+
+
+def _replica_endpoint(entry: LedgerReplica, observed: Observed, *, preview: bool) -> Endpoint | None:
+    serving = observed.serving.get(entry.cluster)
+    workloads = observed.workloads.get(entry.cluster)
+    state = workloads.replicas.get(entry.key) if workloads else None
+    if state is None and not preview:
+        return None
+    ready = preview if state is None or state.ready is UNKNOWN else state.ready is True
+    address = serving.gateway_address if serving else None
+    if preview and (serving is None or address is UNKNOWN):
+        address = "assumed.invalid"
+    if not ready or not isinstance(address, str):
+        return None
+    prefix = names.replica_prefix(entry.namespace, entry.name)
+    url = f"http://{_bracketed(address)}{prefix}v1"
+    return Endpoint(
+        namespace=entry.namespace,
+        name=entry.name,
+        url=url,
+        address=endpoint_address(url),
+        labels=entry.labels,
+        rewrite_path=prefix,
+        cluster=entry.cluster,
+    )
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address and not address.startswith("[") else address
+
+
+def _goes_now(entry: LedgerReplica, entries: Mapping[str, LedgerReplica], usable: Mapping[str, Endpoint]) -> bool:
+    if is_delete_first(entry, entries):
+        return True
+    return entry.successor in usable
+
+
+def is_delete_first(entry: LedgerReplica, entries: Mapping[str, LedgerReplica]) -> bool:
+    """Whether a retiring replica has to go before anything can take its place.
+
+    True when it has no successor, or when the successor waits for it: directly, or through what those it waits for
+    are themselves succeeded by.
+    """
+    if entry.successor is None or entry.successor not in entries:
+        return True
+    seen: set[str] = set()
+    open_ends = [entry.successor]
+    while open_ends:
+        key = open_ends.pop()
+        if key in seen or key not in entries:
+            continue
+        seen.add(key)
+        waited = entries[key].waits_for
+        if entry.key in waited:
+            return True
+        open_ends += [successor for name in waited if name in entries and (successor := entries[name].successor)]
+    return False
+
+
+def _route(namespace: str, name: str, document_entries: Sequence[object], endpoints: Sequence[Endpoint]) -> Route:
+    """First match wins: an endpoint belongs to the first entry that selects it, in the service's namespace only."""
+    taken: set[str] = set()
+    groups: list[tuple[int, list[Endpoint]]] = []
+    for entry in document_entries:
+        weight, selector = entry.weight, entry.selector  # type: ignore[attr-defined]  # ServiceEntry
+        matched = [
+            endpoint
+            for endpoint in endpoints
+            if endpoint.namespace == namespace and endpoint.key not in taken and selects(selector, endpoint.labels)
+        ]
+        taken.update(endpoint.key for endpoint in matched)
+        groups.append((weight, matched))
+    weights = spread([(weight, len(matched)) for weight, matched in groups])
+    backends = tuple(
+        Backend(endpoint=endpoint, weight=share)
+        for (_, matched), shares in zip(groups, weights, strict=True)
+        for endpoint, share in zip(matched, shares, strict=True)
+    )
+    empty = tuple(position for position, (_, matched) in enumerate(groups) if not matched)
+    return Route(namespace=namespace, name=name, backends=backends, empty_entries=empty, matched=len(taken))
+
+
+def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+    """Whether all pairs of the selector are among the labels."""
+    return all(labels.get(key) == value for key, value in selector.match_labels.items())

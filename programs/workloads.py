@@ -1,0 +1,104 @@
+"""The `workloads.<c>` stack: the replicas of one cluster, rendered from the ledger and never from the directory."""
+
+from typing import Any
+
+import pulumi
+from pulumi import Output, ResourceOptions
+
+from api import names
+from api.errors import MissingInput
+from components.kubernetes_objects import namespace_manifest, provider, register
+from components.model_replica import ModelReplica, ModelReplicaArgs
+from programs.context import Context
+from programs.ledger import document, template_hash
+from programs.outputs import (
+    ClusterOutputs,
+    Ledger,
+    LedgerReplica,
+    PlacementOutputs,
+    ReplicaState,
+    RoutingOutputs,
+    WorkloadsOutputs,
+)
+from programs.workloads_plan import ledger_or_refuse, plan_workloads
+
+
+def program(context: Context) -> None:
+    """Register the cluster's namespaces and replicas and export what each of them is doing.
+
+    Raises:
+        MissingInput: the cluster stack has not been brought up.
+        DeletionRefused: there is no ledger while this stack lists replicas.
+
+    """
+    name = context.cluster_name
+    cluster = context.read(ClusterOutputs, "cluster", name)
+    if cluster is None:
+        raise MissingInput(
+            f"the outputs of {context.stack('cluster', name)} are not there yet", hint="bring that stack up first"
+        )
+    last = context.last(WorkloadsOutputs)
+    ledger = ledger_or_refuse(
+        context.read(PlacementOutputs, "placement"),
+        lists_anything=bool(last and last.replicas),
+        stack=context.stack("workloads", name),
+    )
+    rendering = plan_workloads(name, ledger, context.read(RoutingOutputs, "routing"), last)
+    access = provider(name, cluster.kubeconfig, f"{context.fleet.name}/{name}", ResourceOptions())
+    namespaces = _namespaces(context, cluster, rendering.replicas, access)
+    replicas = {
+        entry.key: _replica(context, entry, ledger, last, (access, namespaces.get(entry.namespace)))
+        for entry in rendering.replicas
+    }
+    pools = sorted(
+        {member.node_pool_name for entry in rendering.replicas for engine in entry.engines for member in engine.members}
+    )
+    for key, value in WorkloadsOutputs(cluster=name, pools=tuple(pools)).plain().items():
+        pulumi.export(key, value)
+    pulumi.export("replicas", replicas)
+
+
+def _namespaces(
+    context: Context, cluster: ClusterOutputs, replicas: tuple[LedgerReplica, ...], access: pulumi.ProviderResource
+) -> dict[str, pulumi.Resource]:
+    """The fleet's own namespaces; one that exists and is someone else's is used as it is."""
+    own = sorted({entry.namespace for entry in replicas} - set(cluster.foreign_namespaces))
+    opts = ResourceOptions(provider=access, retain_on_delete=True)
+    return {
+        namespace: register(namespace_manifest(namespace, context.fleet.name, names.LABEL_FLEET), namespace, opts)
+        for namespace in own
+    }
+
+
+def _replica(
+    context: Context,
+    entry: LedgerReplica,
+    ledger: Ledger,
+    last: WorkloadsOutputs | None,
+    place: tuple[pulumi.ProviderResource, pulumi.Resource | None],
+) -> dict[str, Any]:
+    """Register one replica; its exported state, leaf by leaf, so that one failure leaves the others readable."""
+    access, namespace = place
+    args = ModelReplicaArgs(replica=document(entry, ledger), labels={names.LABEL_FLEET: context.fleet.name})
+    opts = ResourceOptions(providers=[access], depends_on=[namespace] if namespace else None)
+    replica = ModelReplica(entry.key, args, opts)
+    before = last.replicas.get(entry.key) if last else None
+    state = ReplicaState(
+        namespace=entry.namespace,
+        deployment=entry.deployment,
+        index=entry.index,
+        template_hash=template_hash(entry),
+    )
+    return {
+        **state.plain(),
+        "applied": replica.applied,
+        "ready": replica.readiness.apply(lambda found: found.ready),
+        "reason": replica.readiness.apply(lambda found: found.reason),
+        "message": replica.readiness.apply(lambda found: found.message),
+        "since": _since(replica.readiness.apply(lambda found: found.ready), before, context.now),
+    }
+
+
+def _since(ready: Output[bool], before: ReplicaState | None, now: str) -> Output[str]:
+    earlier = before.since if before and isinstance(before.since, str) else None
+    return ready.apply(lambda found: earlier if earlier and before and before.ready is found else now)

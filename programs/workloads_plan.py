@@ -1,0 +1,51 @@
+"""Which replicas of the ledger one cluster renders now. A pure function of three stacks' outputs.
+
+A retiring replica stays while routing lists its endpoint. A new replica is rendered in the very run that stops
+rendering what it waits for, so that two replicas never hold the same nodes (design, "Retiring").
+"""
+
+from dataclasses import dataclass
+
+from api.errors import DeletionRefused
+from programs.outputs import Ledger, LedgerReplica, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rendering:
+    """Replicas to render, and those that wait for nodes of others."""
+
+    replicas: tuple[LedgerReplica, ...]
+    waiting: tuple[LedgerReplica, ...]
+
+
+def plan_workloads(
+    cluster: str, ledger: Ledger, routing: RoutingOutputs | None, last: WorkloadsOutputs | None
+) -> Rendering:
+    """The replicas of `cluster` to render."""
+    in_use = set(routing.endpoints) if routing else set()
+    listed = set(last.replicas) if last else set()
+    here = [entry for entry in ledger.replicas if entry.cluster == cluster]
+    kept = [entry for entry in here if entry.state == "retiring" and entry.key in in_use and entry.key in listed]
+    blocking = {entry.key for entry in kept}
+    active = [entry for entry in here if entry.state == "active"]
+    rendered = [entry for entry in active if entry.key in listed or not blocking.intersection(entry.waits_for)]
+    waiting = [entry for entry in active if entry not in rendered]
+    return Rendering(replicas=(*rendered, *kept), waiting=tuple(waiting))
+
+
+def ledger_or_refuse(placement: PlacementOutputs | None, *, lists_anything: bool, stack: str) -> Ledger:
+    """The ledger; a missing or empty one is never taken for "nothing is wanted" while the stack holds something.
+
+    Raises:
+        DeletionRefused: placement exports no ledger and the stack's own last outputs list replicas or endpoints.
+
+    """
+    if placement is not None:
+        return placement.ledger
+    if lists_anything:
+        raise DeletionRefused(
+            f"stack {stack} holds replicas or endpoints, and the placement stack exports no ledger",
+            hint="bring the placement stack up first; nothing was deleted",
+            code="MP327",
+        )
+    return Ledger()

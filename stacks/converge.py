@@ -1,0 +1,256 @@
+"""One pass over a fleet: infrastructure side by side, then placement, routing and workloads until nothing moves.
+
+Each step is run when what it would do differs from what it last did, told by the same pure functions the programs
+use. Replicas that are starting are waited for, within bounds; what becomes ready gets its endpoint in the next round.
+One stack's failure is its own: the others go on.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from api import names
+from api.documents import FleetDocuments
+from api.errors import ModelplaneError
+from api.names import StackName
+from programs import placement_plan, routing_plan
+from programs.ledger import content_hash, template_hash
+from programs.outputs import (
+    ClusterOutputs,
+    GatewayOutputs,
+    LedgerReplica,
+    PlacementOutputs,
+    RoutingOutputs,
+    ServingOutputs,
+    WorkloadsOutputs,
+)
+from programs.workloads_plan import Rendering, plan_workloads
+from stacks.engine import Engine, Operation
+from stacks.live import Waiting, routes_accepted, wait_for_change
+from stacks.report import Report
+from stacks.view import View
+
+MOST_ROUNDS = 30
+ACCEPT_SECONDS = 20.0
+
+OnOperation = Callable[[Operation], None]
+OnNote = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a pass is run. `wait` is in seconds; `wait_given` says that the caller asked for that bound."""
+
+    parallel: int = 3
+    wait: float = 600.0
+    wait_given: bool = False
+
+
+class Pass:
+    """One run of `up` over a fleet."""
+
+    def __init__(
+        self, documents: FleetDocuments, engine: Engine, options: Options, on_operation: OnOperation, on_note: OnNote
+    ) -> None:
+        if documents.fleet is None:
+            raise AssertionError("a pass is made for a fleet that has its Fleet document")
+        self.documents = documents
+        self.fleet = documents.fleet.name
+        self.engine = engine
+        self.options = options
+        self.view = View(engine, self.fleet)
+        self.operations: list[Operation] = []
+        self.failures: list[ModelplaneError] = []
+        self._done: dict[StackName, str] = {}
+        self._held: dict[StackName, int] = {}
+        self._note = on_note
+        self._on_operation = on_operation
+        self._gone_quiet: set[str] = set()
+
+    def run(self) -> Report:
+        """Bring the fleet to what its documents say, as far as it goes within the bounds."""
+        self._held = self.engine.stacks()
+        mine = [stack for stack in self._held if stack.fleet == self.fleet]
+        self.view.renew_all(mine, self.options.parallel)
+        self._infrastructure()
+        deadline = time.monotonic() + self.options.wait
+        for _ in range(MOST_ROUNDS):
+            if not self._round():
+                break
+            if self._waits(deadline):
+                continue
+            if self._settled():
+                break
+        self._routes_accepted()
+        return self._report(deadline)
+
+    def _infrastructure(self) -> None:
+        with ThreadPoolExecutor(self.options.parallel) as pool:
+            gateway = pool.submit(self._up, StackName(self.fleet, "gateway"))
+            clusters = [pool.submit(self._cluster, name) for name in sorted(self.documents.clusters)]
+            gateway.result()
+            for cluster in clusters:
+                cluster.result()
+
+    def _cluster(self, name: str) -> None:
+        if self._up(StackName(self.fleet, "cluster", name)).ok:
+            outputs = self.view.get(ClusterOutputs, "cluster", name)
+            if outputs is not None and outputs.reachable:
+                self._up(StackName(self.fleet, "serving", name))
+
+    def _round(self) -> bool:
+        """Placement, routing, workloads, each when it has something to do; False when placement cannot be trusted."""
+        placement = StackName(self.fleet, "placement")
+        if self._is_stale(placement) and not self._up(placement).ok:
+            return False
+        routing = StackName(self.fleet, "routing")
+        if self._is_stale(routing):
+            self._up(routing)
+        self._workloads(
+            name for name in self._serving_clusters() if self._is_stale(StackName(self.fleet, "workloads", name))
+        )
+        return True
+
+    def _workloads(self, clusters: Iterable[str]) -> None:
+        stacks = [StackName(self.fleet, "workloads", name) for name in clusters]
+        with ThreadPoolExecutor(self.options.parallel) as pool:
+            list(pool.map(self._up, stacks))
+
+    def _serving_clusters(self) -> list[str]:
+        """Clusters whose workloads can be brought up: the cluster answers, and its API has what replicas need."""
+        clusters = self.view.by_cluster(ClusterOutputs, "cluster")
+        serving = self.view.by_cluster(ServingOutputs, "serving")
+        return [name for name, outputs in clusters.items() if outputs.reachable and name in serving]
+
+    def _settled(self) -> bool:
+        stacks = [StackName(self.fleet, "placement"), StackName(self.fleet, "routing")]
+        stacks += [StackName(self.fleet, "workloads", name) for name in self._serving_clusters()]
+        return not any(self._is_stale(stack) for stack in stacks)
+
+    def _is_stale(self, stack: StackName) -> bool:
+        return self._done.get(stack) != self._intent(stack)
+
+    def _intent(self, stack: StackName) -> str:
+        """A digest of what the stack's program would do with the outputs as they are."""
+        if stack.kind == "placement":
+            return content_hash(self._plan_placement().plain())
+        if stack.kind == "routing":
+            return content_hash(_plain_routing(self._plan_routing()))
+        if stack.kind == "workloads" and stack.cluster:
+            rendering = self._rendering(stack.cluster)
+            return content_hash([[entry.key, template_hash(entry), entry.state] for entry in rendering.replicas])
+        return ""
+
+    def _plan_placement(self) -> PlacementOutputs:
+        observed = placement_plan.Observed(
+            clusters=self.view.by_cluster(ClusterOutputs, "cluster"),
+            serving=self.view.by_cluster(ServingOutputs, "serving"),
+            workloads=self.view.by_cluster(WorkloadsOutputs, "workloads"),
+            last=self.view.get(PlacementOutputs, "placement"),
+        )
+        return placement_plan.plan_placement(self.documents, observed, now="")
+
+    def _plan_routing(self) -> routing_plan.Routing:
+        placement = self.view.get(PlacementOutputs, "placement") or PlacementOutputs()
+        observed = routing_plan.Observed(
+            gateway=self.view.get(GatewayOutputs, "gateway"),
+            serving=self.view.by_cluster(ServingOutputs, "serving"),
+            workloads=self.view.by_cluster(WorkloadsOutputs, "workloads"),
+        )
+        return routing_plan.plan_routing(self.documents, placement.ledger, observed)
+
+    def _rendering(self, cluster: str) -> Rendering:
+        placement = self.view.get(PlacementOutputs, "placement") or PlacementOutputs()
+        routing = self.view.get(RoutingOutputs, "routing")
+        return plan_workloads(cluster, placement.ledger, routing, self.view.get(WorkloadsOutputs, "workloads", cluster))
+
+    def _up(self, stack: StackName) -> Operation:
+        operation = self.engine.up(
+            stack,
+            refresh=self._held.get(stack, 0) > 1,
+            continue_on_error=stack.kind == "workloads",
+        )
+        self._held[stack] = max(self._held.get(stack, 0), 2)
+        try:
+            self.view.renew(stack)
+        except ModelplaneError as error:
+            self.failures.append(error)
+        self._done[stack] = self._intent(stack)
+        self.operations.append(operation)
+        self._on_operation(operation)
+        return operation
+
+    def _starting(self) -> dict[str, list[LedgerReplica]]:
+        """Rendered replicas that are not ready yet, by cluster; those that retire are not waited for."""
+        starting: dict[str, list[LedgerReplica]] = {}
+        for name in self._serving_clusters():
+            states = self.view.get(WorkloadsOutputs, "workloads", name)
+            waited = [
+                entry
+                for entry in self._rendering(name).replicas
+                if entry.state == "active"
+                and states is not None
+                and entry.key in states.replicas
+                and states.replicas[entry.key].ready is not True
+            ]
+            if waited:
+                starting[name] = waited
+        return starting
+
+    def _waits(self, deadline: float) -> bool:
+        """Wait for starting replicas and refresh the stacks where some became ready; whether there were any."""
+        starting = {name: entries for name, entries in self._starting().items() if name not in self._gone_quiet}
+        if not starting or not self._settled() or time.monotonic() >= deadline:
+            return False
+        count = sum(len(entries) for entries in starting.values())
+        self._note(f"waiting for {count} replica{'s' if count > 1 else ''} to become ready")
+        clusters = {}
+        for name, entries in starting.items():
+            outputs = self.view.get(ClusterOutputs, "cluster", name)
+            if outputs is not None:
+                clusters[name] = (outputs.kubeconfig, [_waiting(entry) for entry in entries])
+        changed = wait_for_change(clusters, deadline)
+        if not changed:
+            self._gone_quiet |= set(starting)
+            return False
+        self._workloads(changed)
+        return True
+
+    def _routes_accepted(self) -> None:
+        gateway = self.view.get(GatewayOutputs, "gateway")
+        routing = self.view.get(RoutingOutputs, "routing")
+        if gateway is None or routing is None:
+            return
+        missing = [tuple(key.split("/", 1)) for key, state in routing.services.items() if state.accepted is not True]
+        if missing and routes_accepted(gateway.kubeconfig, [(route[0], route[1]) for route in missing], ACCEPT_SECONDS):
+            self._up(StackName(self.fleet, "routing"))
+
+    def _report(self, deadline: float) -> Report:
+        starting = [entry.key for entries in self._starting().values() for entry in entries]
+        return Report(
+            operations=self.operations,
+            placement=self.view.get(PlacementOutputs, "placement"),
+            routing=self.view.get(RoutingOutputs, "routing"),
+            clusters=self.view.by_cluster(ClusterOutputs, "cluster"),
+            workloads=self.view.by_cluster(WorkloadsOutputs, "workloads"),
+            starting=starting,
+            timed_out=bool(starting) and self.options.wait_given and time.monotonic() >= deadline,
+            failures=self.failures,
+        )
+
+
+def _waiting(entry: LedgerReplica) -> Waiting:
+    workloads = tuple(names.engine_workload(entry.name, engine.name) for engine in entry.engines)
+    return Waiting(key=entry.key, namespace=entry.namespace, workloads=workloads)
+
+
+def _plain_routing(plan: routing_plan.Routing) -> Any:
+    return {
+        "endpoints": [[endpoint.key, endpoint.url, endpoint.rewrite_path] for endpoint in plan.endpoints],
+        "routes": [
+            [route.key, [[share.endpoint.key, share.weight] for share in route.backends], list(route.empty_entries)]
+            for route in plan.routes
+        ],
+    }

@@ -1,0 +1,276 @@
+"""The Automation API behind a small face: up, destroy and outputs of one stack at a time, from any thread.
+
+A program's own error reaches the caller as it was raised; what the engine or a provider reports comes back as messages
+of the operation. Secrets in outputs are returned in clear to the caller and are never part of a message.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pulumi
+from pulumi import automation
+from pulumi.automation import errors as engine_errors
+from pulumi.automation.events import EngineEvent
+
+import programs
+from api.documents import FleetDocuments
+from api.errors import LockHeld, MissingTool, ModelplaneError, UnreadableStack
+from api.names import StackName, parse_stack_name
+from programs.reading import whole_numbers
+from stacks.environment import BACKEND, PROJECT, Environment
+from tools.locate import ToolMissing, locate
+
+NO_CHANGE = frozenset({"same", "read", "refresh"})
+_COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
+
+Progress = Callable[[StackName, str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One finished operation on one stack."""
+
+    stack: StackName
+    action: str
+    changes: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    error: ModelplaneError | None = None
+    messages: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the operation succeeded."""
+        return self.error is None
+
+    @property
+    def changed(self) -> int:
+        """Resources created, updated, replaced or deleted; the stack's own entry does not count."""
+        return sum(count for kind, count in self.changes.items() if kind not in NO_CHANGE)
+
+
+class OperationFailed(ModelplaneError):
+    """The engine or a provider could not finish an operation."""
+
+    code = "MP340"
+
+
+class Engine:
+    """Runs the programs of one fleet against its backend."""
+
+    def __init__(
+        self, environment: Environment, documents: FleetDocuments, *, debug: Callable[[str], None] | None = None
+    ) -> None:
+        self.environment = environment
+        self.documents = documents
+        self._debug = debug
+        self._variables = {**environment.variables, **plugin_variables()}
+        self._command = _pulumi_command()
+
+    def up(self, stack: StackName, *, refresh: bool, continue_on_error: bool = False) -> Operation:
+        """Bring one stack up; the stack is made when it does not exist."""
+        caught: list[ModelplaneError] = []
+        watch = _Watch(self._debug)
+        started = time.monotonic()
+
+        def inline() -> None:
+            context = programs.Context(documents=self.documents, kind=stack.kind, cluster=stack.cluster)
+            try:
+                programs.run(context)
+            except pulumi.RunError as error:
+                if isinstance(error.__cause__, ModelplaneError):
+                    caught.append(error.__cause__)
+                raise
+
+        try:
+            self._stack(stack, inline).up(
+                on_event=watch,
+                refresh=refresh or None,
+                continue_on_error=continue_on_error or None,
+                suppress_outputs=True,
+                suppress_progress=True,
+                color="never",
+                show_secrets=False,
+                debug=self._debug is not None,
+            )
+        except engine_errors.CommandError as error:
+            return self._failed(stack, "up", started, watch, caught, error)
+        return Operation(
+            stack=stack,
+            action="up",
+            changes=watch.changes,
+            seconds=time.monotonic() - started,
+            messages=tuple(watch.warnings),
+        )
+
+    def destroy(self, stack: StackName) -> Operation:
+        """Destroy what one stack holds and remove the stack; without its documents."""
+        watch = _Watch(self._debug)
+        started = time.monotonic()
+        try:
+            found = self._stack(stack, lambda: None)
+            found.destroy(
+                on_event=watch, suppress_outputs=True, suppress_progress=True, color="never", show_secrets=False
+            )
+            found.workspace.remove_stack(str(stack))
+        except engine_errors.CommandError as error:
+            return self._failed(stack, "destroy", started, watch, [], error)
+        return Operation(stack=stack, action="destroy", changes=watch.changes, seconds=time.monotonic() - started)
+
+    def outputs(self, stack: StackName) -> dict[str, Any] | None:
+        """Outputs of the last update with secrets in clear, None when the stack does not exist or exports nothing.
+
+        Raises:
+            UnreadableStack: the stack exists and cannot be read.
+
+        """
+        result = self._run("stack", "output", "--json", "--show-secrets", "--stack", str(stack))
+        if isinstance(result, str):
+            return whole_numbers(json.loads(result)) or None
+        if "no stack named" in str(result) or "unknown stack" in str(result):
+            return None
+        raise UnreadableStack(f"the outputs of stack {stack} cannot be read: {first_line(str(result))}")
+
+    def stacks(self) -> dict[StackName, int]:
+        """Stacks of this project in the backend, with the number of resources each holds.
+
+        Raises:
+            UnreadableStack: the backend cannot be read.
+
+        """
+        result = self._run("stack", "ls", "--json", "--project", PROJECT)
+        if not isinstance(result, str):
+            raise UnreadableStack(
+                f"the backend {self._variables[BACKEND]} cannot be read: {first_line(str(result))}",
+                hint=f"check {BACKEND} and its credentials",
+            )
+        found: dict[StackName, int] = {}
+        for entry in json.loads(result):
+            try:
+                name = parse_stack_name(entry["name"])
+            except ValueError:
+                continue
+            found[name] = entry.get("resourceCount") or 0
+        return found
+
+    def _run(self, *arguments: str) -> str | engine_errors.CommandError:
+        self._prepare()
+        try:
+            result = self._command.run(list(arguments), str(self.environment.work_dir), self._variables)
+        except engine_errors.CommandError as error:
+            return error
+        return str(result.stdout)
+
+    def _prepare(self) -> None:
+        self.environment.prepare()
+        project = self.environment.work_dir / "Pulumi.yaml"
+        if not project.exists():
+            project.write_text(f"name: {PROJECT}\nruntime: python\n")
+
+    def _stack(self, stack: StackName, inline: Callable[[], None]) -> automation.Stack:
+        self._prepare()
+        options = automation.LocalWorkspaceOptions(
+            work_dir=str(self.environment.work_dir),
+            env_vars=dict(self._variables),
+            pulumi_command=self._command,
+        )
+        return automation.create_or_select_stack(
+            stack_name=str(stack), project_name=PROJECT, program=inline, opts=options
+        )
+
+    def _failed(
+        self,
+        stack: StackName,
+        action: str,
+        started: float,
+        watch: "_Watch",
+        caught: list[ModelplaneError],
+        error: engine_errors.CommandError,
+    ) -> Operation:
+        known: ModelplaneError
+        if caught:
+            known = caught[0]
+        elif isinstance(error, engine_errors.ConcurrentUpdateError):
+            known = LockHeld(f"stack {stack} is locked by another run", hint="wait for it, or see `pulumi cancel`")
+        else:
+            text = watch.errors[0] if watch.errors else first_line(str(error))
+            known = OperationFailed(text, where=f"stack {stack}")
+        return Operation(
+            stack=stack,
+            action=action,
+            changes=watch.changes,
+            seconds=time.monotonic() - started,
+            error=known,
+            messages=tuple(watch.errors),
+        )
+
+
+class _Watch:
+    """Collects counts and messages out of the engine's events."""
+
+    def __init__(self, debug: Callable[[str], None] | None) -> None:
+        self.changes: dict[str, int] = {}
+        self.errors: list[str] = []
+        self.warnings: list[str] = []
+        self._debug = debug
+
+    def __call__(self, event: EngineEvent) -> None:
+        """Take one event."""
+        if event.summary_event is not None:
+            self.changes = {
+                str(getattr(kind, "value", kind)): count for kind, count in event.summary_event.resource_changes.items()
+            }
+        diagnostic = event.diagnostic_event
+        if diagnostic is None:
+            return
+        text = clean(diagnostic.message)
+        if not text:
+            return
+        if self._debug:
+            self._debug(f"{diagnostic.severity}: {text}")
+        if diagnostic.severity == "error":
+            self.errors.append(_with_subject(diagnostic.urn, text))
+        elif diagnostic.severity == "warning":
+            self.warnings.append(text)
+
+
+def plugin_variables() -> dict[str, str]:
+    """Variables that let the engine find the Kubernetes provider where it is, and fetch nothing else."""
+    try:
+        folder = locate("pulumi-resource-kubernetes").parent
+    except ToolMissing:
+        return {}  # the official CLI fetches its own
+    return {
+        "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+    }
+
+
+def clean(text: str) -> str:
+    """A message without colour codes and surrounding space."""
+    return _COLOR.sub("", text).strip()
+
+
+def first_line(text: str) -> str:
+    """The first line of an engine's message that says something: its own error line when there is one."""
+    lines = [line.strip() for line in clean(text).splitlines() if line.strip()]
+    return next((line for line in lines if "error:" in line), lines[-1] if lines else "no message")
+
+
+def _with_subject(urn: str | None, text: str) -> str:
+    subject = urn.rpartition("::")[2] if urn else ""
+    return f"{subject}: {text}" if subject and "::pulumi:pulumi:Stack::" not in (urn or "") else text
+
+
+def _pulumi_command() -> automation.PulumiCommand:
+    try:
+        path = locate("pulumi")
+    except ToolMissing as error:
+        raise MissingTool(error.message, hint=error.hint) from None
+    root = Path(path).parent.parent
+    return automation.PulumiCommand(root=str(root), skip_version_check=False)

@@ -1,0 +1,76 @@
+"""Where a fleet's state lies and what its engine needs in the environment.
+
+With no backend named, state lies in `.modelplane/state` beside the fleet and the passphrase in a generated
+`.modelplane/passphrase`, readable by its owner only. Pulumi's usual variables name another backend or passphrase.
+"""
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = "modelplane"
+FOLDER = ".modelplane"
+BACKEND = "PULUMI_BACKEND_URL"
+PASSPHRASE = "PULUMI_CONFIG_PASSPHRASE"  # noqa: S105 - the name of a variable
+PASSPHRASE_FILE = "PULUMI_CONFIG_PASSPHRASE_FILE"  # noqa: S105 - the name of a variable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """Paths and variables of one fleet directory. Nothing is written before `prepare`."""
+
+    directory: Path
+    variables: Mapping[str, str]
+
+    @property
+    def folder(self) -> Path:
+        """The fleet's own folder for state and local parts."""
+        return self.directory / FOLDER
+
+    @property
+    def work_dir(self) -> Path:
+        """Where the engine keeps the project file and the stacks' settings."""
+        return self.folder / "work"
+
+    def prepare(self) -> None:
+        """Make the folders and, where it is the default, the passphrase. Safe to repeat."""
+        for path in (self.folder, self.folder / "state", self.work_dir):
+            path.mkdir(parents=True, exist_ok=True)
+        ignore = self.folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+        named = self.variables.get(PASSPHRASE_FILE)
+        if named == str(default_passphrase(self.directory)):
+            _generate_passphrase(Path(named))
+
+
+def default_passphrase(directory: Path) -> Path:
+    """Where the generated passphrase lies."""
+    return directory / FOLDER / "passphrase"
+
+
+def environment_of(directory: Path, outer: Mapping[str, str] | None = None) -> Environment:
+    """What the engine is started with, from the fleet directory and the caller's own variables."""
+    outer = os.environ if outer is None else outer
+    directory = directory.resolve()
+    variables = {
+        BACKEND: outer.get(BACKEND) or f"file://{directory / FOLDER / 'state'}",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "MODELPLANE_FLEET": str(directory),
+    }
+    if PASSPHRASE in outer:
+        variables[PASSPHRASE] = outer[PASSPHRASE]
+    else:
+        variables[PASSPHRASE_FILE] = outer.get(PASSPHRASE_FILE) or str(default_passphrase(directory))
+    return Environment(directory=directory, variables=variables)
+
+
+def _generate_passphrase(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_urlsafe(32) + "\n")

@@ -1,0 +1,116 @@
+"""Looking at live objects to learn when to refresh. Nothing here decides what is desired."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import httpx2
+from lightkube import ApiError, Client
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.resources.apps_v1 import Deployment
+
+from components.readiness import deployment_readiness
+from programs.kubernetes_access import BadKubeconfig, connect
+
+HTTPRoute = create_namespaced_resource("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
+POLL_SECONDS = 0.7
+SETTLE_SECONDS = 3.0
+"""How long after something became ready more is waited for before a refresh."""
+
+Unreadable = (ApiError, BadKubeconfig, httpx2.HTTPError, OSError, ValueError)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One replica whose workloads have to become ready: names of its Deployments in its namespace."""
+
+    key: str
+    namespace: str
+    workloads: tuple[str, ...]
+
+
+def wait_for_change(
+    clusters: Mapping[str, tuple[str, Iterable[Waiting]]],
+    deadline: float,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[str, set[str]]:
+    """Wait until replicas become ready, at most until `deadline` (monotonic seconds).
+
+    Takes (kubeconfig, replicas waited for) per cluster and returns the keys that became ready, per cluster: at once
+    when all are, a few seconds after the last one otherwise. A cluster that does not answer is waited for no longer.
+    """
+    clients = {name: connect(kubeconfig) for name, (kubeconfig, _) in clusters.items()}
+    open_ends = {name: {waiting.key: waiting for waiting in waited} for name, (_, waited) in clusters.items()}
+    ready: dict[str, set[str]] = {name: set() for name in clusters}
+    last_change = now()
+    try:
+        while any(open_ends.values()) and now() < deadline:
+            for name, waited in open_ends.items():
+                found = _ready_now(clients[name], waited.values())
+                if found is None:
+                    waited.clear()
+                    continue
+                if found:
+                    last_change = now()
+                ready[name] |= found
+                for key in found:
+                    del waited[key]
+            if any(ready.values()) and now() - last_change > SETTLE_SECONDS:
+                break
+            if any(open_ends.values()):
+                sleep(min(POLL_SECONDS, max(0.0, deadline - now())))
+    finally:
+        for client in clients.values():
+            client.close()
+    return {name: keys for name, keys in ready.items() if keys}
+
+
+def routes_accepted(kubeconfig: str, routes: Iterable[tuple[str, str]], seconds: float) -> bool:
+    """Whether a gateway accepts all routes (namespace, name) within `seconds`."""
+    deadline = time.monotonic() + seconds
+    open_ends = set(routes)
+    with connect(kubeconfig) as client:
+        while open_ends and time.monotonic() < deadline:
+            try:
+                open_ends = {route for route in open_ends if not _accepted(client, route)}
+            except Unreadable:
+                return False
+            if open_ends:
+                time.sleep(POLL_SECONDS)
+    return not open_ends
+
+
+def _accepted(client: Client, route: tuple[str, str]) -> bool:
+    namespace, name = route
+    found = client.get(HTTPRoute, name, namespace=namespace)
+    status = found.status if isinstance(found.status, dict) else {}
+    parents = status.get("parents") or []
+    return any(
+        condition.get("type") == "Accepted" and condition.get("status") == "True"
+        for parent in parents
+        for condition in parent.get("conditions") or []
+    )
+
+
+def _ready_now(client: Client, waited: Iterable[Waiting]) -> set[str] | None:
+    try:
+        return {
+            waiting.key
+            for waiting in list(waited)
+            if all(_is_ready(client, waiting.namespace, workload) for workload in waiting.workloads)
+        }
+    except Unreadable:
+        return None
+
+
+def _is_ready(client: Client, namespace: str, name: str) -> bool:
+    try:
+        found = client.get(Deployment, name, namespace=namespace)
+    except ApiError as error:
+        if error.status.code == 404:
+            return False
+        raise
+    plain = found.to_dict()
+    return deployment_readiness(plain.get("spec") or {}, plain.get("metadata") or {}, plain.get("status") or {}).ready

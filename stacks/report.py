@@ -1,0 +1,87 @@
+"""What one pass did, as data: what people, CI and programs are told comes from here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from api.errors import ModelplaneError
+from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
+from stacks.engine import Operation
+
+DONE, ERROR, TIMEOUT, SHORT, FAILED, UNREACHABLE = 0, 1, 9, 20, 21, 22
+SEVERITY = (255, 1, 26, 24, 25, 8, 9, 21, 22, 20, 23, 7)
+"""Exit codes, the most severe first (design, section 5)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The outcome of a pass."""
+
+    operations: Sequence[Operation] = ()
+    placement: PlacementOutputs | None = None
+    routing: RoutingOutputs | None = None
+    clusters: Mapping[str, ClusterOutputs] = field(default_factory=dict)
+    workloads: Mapping[str, WorkloadsOutputs] = field(default_factory=dict)
+    starting: Sequence[str] = ()
+    """Replicas that were applied and are not ready yet."""
+    timed_out: bool = False
+    failures: Sequence[ModelplaneError] = ()
+    """Problems of the pass itself, beside those of its operations."""
+
+    @property
+    def last(self) -> dict[str, Operation]:
+        """The last operation on each stack."""
+        return {str(operation.stack): operation for operation in self.operations}
+
+    @property
+    def errors(self) -> list[ModelplaneError]:
+        """Everything that failed and was not made good later in the pass."""
+        failed = [operation.error for operation in self.last.values() if operation.error is not None]
+        return [*self.failures, *failed]
+
+    @property
+    def exit_code(self) -> int:
+        """The most severe of what happened."""
+        codes = {self._code(error) for error in self.errors}
+        if any(not cluster.reachable for cluster in self.clusters.values()):
+            codes.add(UNREACHABLE)
+        if self.placement and any(state.placed < state.wanted for state in self.placement.deployments.values()):
+            codes.add(SHORT)
+        if self.timed_out:
+            codes.add(TIMEOUT)
+        return next((code for code in SEVERITY if code in codes), DONE)
+
+    @staticmethod
+    def _code(error: ModelplaneError) -> int:
+        return FAILED if error.code == "MP340" else error.exit_code
+
+    @property
+    def changed(self) -> int:
+        """Resources created, updated, replaced or deleted in all stacks together."""
+        return sum(operation.changed for operation in self.operations)
+
+    def plain(self) -> dict[str, Any]:
+        """The report for programs: no secret, stable names."""
+        totals: dict[str, dict[str, Any]] = {}
+        for operation in self.operations:
+            entry = totals.setdefault(str(operation.stack), {"changed": 0, "seconds": 0.0, "error": None})
+            entry["changed"] += operation.changed
+            entry["seconds"] = round(entry["seconds"] + operation.seconds, 1)
+            entry["error"] = _error(operation.error)
+        return {
+            "exitCode": self.exit_code,
+            "changed": self.changed,
+            "stacks": totals,
+            "starting": list(self.starting),
+            "deployments": {
+                key: state.plain() for key, state in (self.placement.deployments if self.placement else {}).items()
+            },
+            "services": {key: state.plain() for key, state in (self.routing.services if self.routing else {}).items()},
+            "errors": [_error(error) for error in self.errors],
+        }
+
+
+def _error(error: ModelplaneError | None) -> dict[str, str] | None:
+    if error is None:
+        return None
+    return {"code": error.error_code, "where": error.where, "message": error.message, "hint": error.hint}

@@ -1,0 +1,51 @@
+"""Destroying a fleet: routing first, clusters last, and the namespaces of ours once they hold nothing more."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+
+from api.errors import ModelplaneError
+from programs.outputs import ClusterOutputs, GatewayOutputs
+from stacks.engine import Engine, Operation
+from stacks.namespaces import remove_empty_namespaces
+from stacks.plan import teardown_order
+from stacks.view import View
+
+OnOperation = Callable[[Operation], None]
+OnNote = Callable[[str], None]
+
+
+def destroy(engine: Engine, fleet: str, parallel: int, on_operation: OnOperation, on_note: OnNote) -> list[Operation]:
+    """Destroy every stack of the fleet that exists in the backend; where there is none, nothing is done.
+
+    A group that failed ends the run, so that nothing is taken from under what is still there.
+    """
+    stacks = [stack for stack in engine.stacks() if stack.fleet == fleet]
+    view = View(engine, fleet)
+    view.renew_all([stack for stack in stacks if stack.kind in {"cluster", "gateway"}], parallel)
+    kubeconfigs = {name: outputs.kubeconfig for name, outputs in view.by_cluster(ClusterOutputs, "cluster").items()}
+    gateway = view.get(GatewayOutputs, "gateway")
+    kubeconfigs |= {"the hub": gateway.kubeconfig} if gateway else {}
+    operations: list[Operation] = []
+    for group in teardown_order(stacks):
+        if group[0].kind == "cluster":
+            _remove_namespaces(kubeconfigs, fleet, on_note)
+        with ThreadPoolExecutor(parallel) as pool:
+            for operation in pool.map(engine.destroy, group):
+                operations.append(operation)
+                on_operation(operation)
+        if not all(operation.ok for operation in operations):
+            break
+    return operations
+
+
+def _remove_namespaces(kubeconfigs: dict[str, str], fleet: str, on_note: OnNote) -> None:
+    for cluster, kubeconfig in kubeconfigs.items():
+        try:
+            removed = remove_empty_namespaces(kubeconfig, fleet)
+        except (httpx2.HTTPError, ModelplaneError, OSError) as error:
+            on_note(f"namespaces on {cluster} were left: {error}")
+            continue
+        if removed:
+            on_note(f"removed from {cluster}: namespace{'s' if len(removed) > 1 else ''} {', '.join(removed)}")

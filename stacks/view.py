@@ -1,0 +1,66 @@
+"""The outputs of a fleet's stacks as the driver holds them during a pass: read once, renewed after each operation."""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from api.names import StackName
+from programs.outputs import (
+    ClusterOutputs,
+    GatewayOutputs,
+    Outputs,
+    PlacementOutputs,
+    RoutingOutputs,
+    ServingOutputs,
+    WorkloadsOutputs,
+)
+from programs.reading import read
+from stacks.engine import Engine
+
+MODELS: dict[str, type[Outputs]] = {
+    "gateway": GatewayOutputs,
+    "cluster": ClusterOutputs,
+    "serving": ServingOutputs,
+    "placement": PlacementOutputs,
+    "workloads": WorkloadsOutputs,
+    "routing": RoutingOutputs,
+}
+
+Model = TypeVar("Model", bound=Outputs)
+
+
+class View:
+    """Last known outputs by stack; an absent stack reads as None."""
+
+    def __init__(self, engine: Engine, fleet: str) -> None:
+        self._engine = engine
+        self._fleet = fleet
+        self._known: dict[StackName, Outputs | None] = {}
+
+    def renew(self, stack: StackName) -> None:
+        """Read one stack again.
+
+        Raises:
+            UnreadableStack: its outputs exist and cannot be read.
+
+        """
+        self._known[stack] = read(lambda _: self._engine.outputs(stack), str(stack), MODELS[stack.kind])
+
+    def renew_all(self, stacks: Iterable[StackName], parallel: int = 4) -> None:
+        """Read several stacks side by side."""
+        with ThreadPoolExecutor(parallel) as pool:
+            list(pool.map(self.renew, stacks))
+
+    def get(self, model: type[Model], kind: str, cluster: str | None = None) -> Model | None:
+        """Outputs of one stack."""
+        found = self._known.get(StackName(self._fleet, kind, cluster))
+        return found if isinstance(found, model) else None
+
+    def by_cluster(self, model: type[Model], kind: str) -> dict[str, Model]:
+        """Outputs of all stacks of a kind that are there, by cluster."""
+        found = {
+            stack.cluster: outputs
+            for stack, outputs in self._known.items()
+            if stack.kind == kind and stack.cluster is not None and isinstance(outputs, model)
+        }
+        return dict(sorted(found.items()))
