@@ -1,4 +1,4 @@
-"""The `cluster.<c>` stack. An Existing cluster owns no resource: its stack exports how to reach it and what is there."""
+"""The `cluster.<c>` stack. An Existing cluster owns no resource: its stack says how to reach it and what is there."""
 
 import pulumi
 

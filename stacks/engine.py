@@ -29,7 +29,8 @@ from tools.locate import ToolMissing, locate
 NO_CHANGE = frozenset({"same", "read", "refresh"})
 _COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 
-Progress = Callable[[StackName, str], None]
+_PASSED_OVER = ("pulumi-resource-kubernetes from $PATH", "resource plugin kubernetes is expected to have version")
+"""What the engine says of a provider that was built rather than fetched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +230,7 @@ class _Watch:
         if diagnostic is None:
             return
         text = clean(diagnostic.message)
-        if not text:
+        if not text or any(part in text for part in _PASSED_OVER):
             return
         if self._debug:
             self._debug(f"{diagnostic.severity}: {text}")
