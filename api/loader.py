@@ -126,16 +126,22 @@ class _Loading:
         try:
             parsed = kind.parse(document.value)
         except ValidationError as error:
-            self.problems.extend(describer.refusals(kind, error))
-            name = _raw_identity(kind, document.value)
-            if name is None:
-                self.identified = False
-            else:
-                self._declare(name, document, describer)
+            self._add_invalid(document, describer, kind, list(describer.refusals(kind, error)))
             return
         if self._declare(identity(parsed), document, describer):
             self.problems.extend(describer.cautions(parsed))
             self.valid.append(parsed)
+
+    def _add_invalid(
+        self, document: RawDocument, describer: Describer, kind: type[Kind], problems: list[Problem]
+    ) -> None:
+        """Keep what an invalid document is called, so that references to it are no faults of their own."""
+        self.problems.extend(problems)
+        name = _raw_identity(kind, document.value)
+        if name is None or any(problem.path.startswith("metadata") for problem in problems):
+            self.identified = False
+        else:
+            self._declare(name, document, describer)
 
     def _declare(self, name: Identity, document: RawDocument, describer: Describer) -> bool:
         first = self.declared.get(name)

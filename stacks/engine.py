@@ -26,6 +26,9 @@ from programs.reading import whole_numbers
 from stacks.environment import BACKEND, PROJECT, Environment
 from tools.locate import ToolMissing, locate
 
+STACK_TYPE = "pulumi:pulumi:Stack"
+NO_RESOURCE = (STACK_TYPE, "pulumi:providers:")
+"""Entries of the engine's own that are counted as no resource: a stack's for itself, and providers."""
 NO_CHANGE = frozenset({"same", "read", "refresh"})
 _COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 
@@ -222,10 +225,11 @@ class _Watch:
 
     def __call__(self, event: EngineEvent) -> None:
         """Take one event."""
-        if event.summary_event is not None:
-            self.changes = {
-                str(getattr(kind, "value", kind)): count for kind, count in event.summary_event.resource_changes.items()
-            }
+        if event.res_outputs_event is not None:
+            step = event.res_outputs_event.metadata
+            if not step.type.startswith(NO_RESOURCE):
+                kind = str(getattr(step.op, "value", step.op))
+                self.changes[kind] = self.changes.get(kind, 0) + 1
         diagnostic = event.diagnostic_event
         if diagnostic is None:
             return
@@ -265,7 +269,7 @@ def first_line(text: str) -> str:
 
 def _with_subject(urn: str | None, text: str) -> str:
     subject = urn.rpartition("::")[2] if urn else ""
-    return f"{subject}: {text}" if subject and "::pulumi:pulumi:Stack::" not in (urn or "") else text
+    return f"{subject}: {text}" if subject and f"::{STACK_TYPE}::" not in (urn or "") else text
 
 
 def _pulumi_command() -> automation.PulumiCommand:
