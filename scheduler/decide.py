@@ -1,0 +1,172 @@
+"""The decision over a whole snapshot: all deployments in one run over one ledger.
+
+First every deployment keeps what may stay, then the missing replicas are placed in order of namespace and name. So
+two deployments can never book one node, and nobody loses a node to a deployment that comes first.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from api.names import replica_name
+from scheduler.conditions import deployment_gone, replicas_scheduled
+from scheduler.demand import Demand, demand_of
+from scheduler.fill import Filled, Fitter, fill
+from scheduler.filters import passes_gates
+from scheduler.ledger import Ledger
+from scheduler.match import Matcher
+from scheduler.plan import DeploymentPlan, DropCode, Dropped, Placement, Plan, Verdict
+from scheduler.retain import Retained, retain, scale_down
+from scheduler.retire import waits_for
+from scheduler.snapshot import Cluster, DeploymentKey, PlacedEngine, PlacedReplica, ReplicaKey, Snapshot
+from scheduler.verdicts import verdicts
+
+
+@dataclass
+class _Draft:
+    """A deployment's plan while it is made."""
+
+    demand: Demand
+    kept: list[Retained]
+    dropped: list[Dropped]
+    filled: list[Filled] = field(default_factory=list)
+    verdicts: tuple[Verdict, ...] = ()
+
+
+def schedule(snapshot: Snapshot) -> Plan:
+    """Decide where the replicas of all deployments are. Same snapshot, in any order, same plan."""
+    matcher = Matcher()
+    clusters = sorted(snapshot.clusters, key=lambda cluster: cluster.name)
+    by_name = {cluster.name: cluster for cluster in clusters}
+    owned: defaultdict[DeploymentKey, list[PlacedReplica]] = defaultdict(list)
+    for replica in snapshot.replicas:
+        owned[replica.key.namespace, replica.key.deployment].append(replica)
+    demands = sorted((demand_of(each, snapshot.caches) for each in snapshot.deployments), key=lambda each: each.key)
+    drafts = [_kept(demand, owned.pop(demand.key, []), by_name, matcher) for demand in demands]
+
+    ledger = Ledger(clusters)
+    for draft in drafts:
+        for retained in draft.kept:
+            ledger.charge(retained.key.cluster, retained.engines)
+    for draft in drafts:
+        _fill(draft, clusters, ledger, matcher)
+
+    gone = {key: _gone(replicas) for key, replicas in owned.items()}
+    finished = _finished(drafts, gone, snapshot, clusters)
+    return Plan(deployments=dict(sorted(finished.items())), evaluations=matcher.evaluations)
+
+
+def _kept(
+    demand: Demand, replicas: Sequence[PlacedReplica], clusters: Mapping[str, Cluster], matcher: Matcher
+) -> _Draft:
+    kept, dropped = retain(demand, replicas, clusters, matcher)
+    if demand.invalid_selector is None and len(kept) > demand.wanted:
+        kept, surplus = scale_down(kept, demand.wanted)
+        dropped = dropped + surplus
+    return _Draft(demand, kept, dropped)
+
+
+def _fill(draft: _Draft, clusters: Sequence[Cluster], ledger: Ledger, matcher: Matcher) -> None:
+    demand = draft.demand
+    missing = demand.wanted - len(draft.kept)
+    if demand.invalid_selector is not None or missing <= 0:
+        return
+    fitter = Fitter(demand, matcher)
+    candidates = [cluster for cluster in clusters if passes_gates(demand, cluster)]
+    draft.filled = fill(fitter, missing, [retained.key for retained in draft.kept], candidates, ledger)
+    if len(draft.filled) < missing:
+        draft.verdicts = verdicts(fitter, clusters, ledger)
+
+
+def _gone(replicas: Iterable[PlacedReplica]) -> list[Dropped]:
+    message = "the deployment is not in the fleet any more"
+    return [Dropped(replica=replica, reason=DropCode.DEPLOYMENT_GONE, message=message) for replica in replicas]
+
+
+def _finished(
+    drafts: Sequence[_Draft],
+    gone: Mapping[DeploymentKey, list[Dropped]],
+    snapshot: Snapshot,
+    clusters: Sequence[Cluster],
+) -> dict[DeploymentKey, DeploymentPlan]:
+    placed = {retained.key for draft in drafts for retained in draft.kept}
+    placed |= {filled.key for draft in drafts for filled in draft.filled}
+    dropped = {draft.demand.key: _leaving(draft.dropped, placed) for draft in drafts}
+    dropped |= {key: _leaving(replicas, placed) for key, replicas in gone.items()}
+    leaving = [each.replica for replicas in dropped.values() for each in replicas]
+    retiring = [replica for replica in snapshot.retiring if replica.key not in placed]
+    waits = _waits(drafts, clusters, [*leaving, *retiring])
+    before = {each.key for each in (*snapshot.replicas, *snapshot.retiring)}
+    addresses = {cluster.name: cluster.gateway_address for cluster in clusters}
+    plans = {
+        draft.demand.key: DeploymentPlan(
+            wanted=draft.demand.wanted,
+            placements=_placements(draft, addresses, waits, before),
+            dropped=dropped[draft.demand.key],
+            verdicts=draft.verdicts,
+            invalid_selector=draft.demand.invalid_selector,
+            condition=replicas_scheduled(draft.demand, len(draft.kept) + len(draft.filled), draft.verdicts),
+        )
+        for draft in drafts
+    }
+    for key in gone:
+        plans[key] = DeploymentPlan(
+            wanted=0,
+            placements=(),
+            dropped=dropped[key],
+            verdicts=(),
+            invalid_selector=None,
+            condition=deployment_gone(),
+        )
+    return plans
+
+
+def _leaving(dropped: Iterable[Dropped], placed: set[ReplicaKey]) -> tuple[Dropped, ...]:
+    """Return what really goes: an identity that is placed again changes in place instead."""
+    remaining = (each for each in dropped if each.replica.key not in placed)
+    return tuple(sorted(remaining, key=lambda each: (each.replica.key, each.replica.name)))
+
+
+def _waits(
+    drafts: Sequence[_Draft], clusters: Sequence[Cluster], retiring: Sequence[PlacedReplica]
+) -> dict[ReplicaKey, tuple[ReplicaKey, ...]]:
+    settled: list[tuple[ReplicaKey, tuple[PlacedEngine, ...]]] = []
+    waiting: list[tuple[ReplicaKey, tuple[PlacedEngine, ...]]] = []
+    for draft in drafts:
+        for retained in draft.kept:
+            (settled if retained.replica.applied else waiting).append((retained.key, retained.engines))
+    new = [(filled.key, filled.engines) for draft in drafts for filled in draft.filled]
+    pending = [*sorted(waiting, key=lambda each: each[0]), *sorted(new, key=lambda each: each[0])]
+    return waits_for(clusters, settled, pending, retiring)
+
+
+def _placements(
+    draft: _Draft,
+    addresses: Mapping[str, str | None],
+    waits: Mapping[ReplicaKey, tuple[ReplicaKey, ...]],
+    before: set[ReplicaKey],
+) -> tuple[Placement, ...]:
+    kept = [
+        Placement(
+            key=retained.key,
+            name=retained.replica.name,
+            gateway_address=addresses.get(retained.key.cluster),
+            engines=retained.engines,
+            retained=True,
+            waits_for=waits.get(retained.key, ()),
+        )
+        for retained in draft.kept
+    ]
+    new = [
+        Placement(
+            key=filled.key,
+            name=replica_name(filled.key.deployment, filled.key.cluster, filled.key.index),
+            gateway_address=addresses.get(filled.key.cluster),
+            engines=filled.engines,
+            retained=False,
+            in_place=filled.key in before,
+            waits_for=waits.get(filled.key, ()),
+        )
+        for filled in draft.filled
+    ]
+    return tuple(sorted([*kept, *new], key=lambda placement: placement.key))

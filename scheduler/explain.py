@@ -1,0 +1,100 @@
+"""Why hardware does not fit, in words: the failing request, the test, and the value seen on the best device."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from api.classes import Device
+from api.terms import DeviceRequest
+from scheduler.cel import Read, compile_selector
+from scheduler.match import Matcher, counts
+from scheduler.quantity import is_quantity, parse_quantity
+from scheduler.snapshot import Pool
+
+_EXPRESSION_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """How far a list of requests comes on one pool."""
+
+    pool: Pool
+    satisfied: int
+    left: tuple[int, ...]
+
+
+def misfit(requests: tuple[DeviceRequest, ...], pools: Sequence[Pool], matcher: Matcher) -> str:
+    """Say which request finds no device on the pool where most of them do, and what the best device there has.
+
+    Of pools that do equally well, the one with the best device for the failing request is named.
+    """
+    attempts = [_attempt(requests, pool, matcher) for pool in pools if pool.devices]
+    if not attempts:
+        return "has no pool with declared devices"
+    most = max(attempt.satisfied for attempt in attempts)
+    if most == len(requests):
+        return "no pool fits all members of the engine"
+    request = requests[most]
+    candidates = [
+        (_rank(request, device, attempt.left[position], matcher), -order, attempt, position)
+        for order, attempt in enumerate(attempts)
+        if attempt.satisfied == most
+        for position, device in enumerate(attempt.pool.devices)
+    ]
+    _, _, attempt, position = max(candidates, key=lambda candidate: (candidate[0], candidate[1], -candidate[3]))
+    device = attempt.pool.devices[position]
+    where = f"device {device.name} of pool {attempt.pool.name}"
+    failing = next((each.cel for each in request.selectors if not matcher.test(each.cel, device).matched), None)
+    if failing is None:
+        return f"request {request.name} needs {request.count}, {where} has {attempt.left[position]} left a node"
+    return f"request {request.name}: {where} fails {_shown(failing)} ({_observed(failing, device, matcher)})"
+
+
+def _attempt(requests: tuple[DeviceRequest, ...], pool: Pool, matcher: Matcher) -> _Attempt:
+    left = list(counts(pool.devices))
+    for satisfied, request in enumerate(requests):
+        choice = next(matcher.choices(request, pool.devices, left), None)
+        if choice is None:
+            return _Attempt(pool, satisfied, tuple(left))
+        left[choice] -= request.count
+    return _Attempt(pool, len(requests), tuple(left))
+
+
+def _rank(request: DeviceRequest, device: Device, left: int, matcher: Matcher) -> tuple[int, int, int]:
+    """Rank a device for a request: tests passed, then how many are left, then how much it has of what is read."""
+    passed = sum(matcher.test(selector.cel, device).matched for selector in request.selectors)
+    reads = [read for selector in request.selectors for read in compile_selector(selector.cel).reads]
+    amounts = (declared(device, read) for read in reads if read.group == "capacity")
+    amount = next((text for text in amounts if text is not None and is_quantity(text)), None)
+    return passed, min(left, request.count), parse_quantity(amount).nanos if amount else -1
+
+
+def declared(device: Device, read: Read) -> str | None:
+    """Return a fact of a device as its class writes it, or None where it has none."""
+    keys = [f"{read.domain}/{read.name}", *([read.name] if read.domain == device.driver else [])]
+    if read.group == "capacity":
+        return next((device.capacity[key].value for key in keys if key in device.capacity), None)
+    fact = next((device.attributes[key] for key in keys if key in device.attributes), None)
+    if fact is None:
+        return None
+    given = (fact.version, fact.string, fact.boolean, fact.integer)
+    value = next((value for value in given if value is not None), "unset")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _observed(expression: str, device: Device, matcher: Matcher) -> str:
+    seen = list(_values(compile_selector(expression).reads, device))
+    problem = matcher.test(expression, device).problem
+    if not seen:
+        return problem or f"driver is {device.driver}"
+    return ", ".join(seen)
+
+
+def _values(reads: Sequence[Read], device: Device) -> Iterator[str]:
+    for read in reads:
+        value = declared(device, read)
+        yield f"{read.name} is {value}" if value is not None else f"it has no {read.name} in {read.domain}"
+
+
+def _shown(expression: str) -> str:
+    text = " ".join(expression.split())
+    return text if len(text) <= _EXPRESSION_SHOWN else f"{text[: _EXPRESSION_SHOWN - 1]}…"
