@@ -6,7 +6,8 @@ from api import names
 from api.clusters import InferenceCluster
 from api.errors import InvocationError
 from programs.context import Context
-from programs.outputs import ClusterInputs, ClusterOutputs, NodeCounts, PoolFacts, WorkloadsOutputs
+from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
+from programs.placement_plan import declared_pools
 from programs.probe import merge, probe
 from programs.secret_values import secret_value
 
@@ -70,17 +71,9 @@ def _document(context: Context) -> InferenceCluster:
 
 def _pools(context: Context, cluster: InferenceCluster, last: ClusterOutputs | None) -> tuple[PoolFacts, ...]:
     """Declared pools, and those that left the documents while replicas are still pinned to them."""
-    declared = [
-        PoolFacts(
-            name=pool.name,
-            class_name=pool.class_name,
-            nodes=NodeCounts(configured=pool.node_count),
-            devices=context.documents.classes[pool.class_name].spec.devices,
-        )
-        for pool in cluster.spec.node_pools or ()
-    ]
+    declared = declared_pools(context.documents, cluster.name)
     if last is None:
-        return tuple(declared)
+        return declared
     workloads = context.read(WorkloadsOutputs, "workloads", cluster.name)
     in_use = set(workloads.pools) if workloads else set()
     names_declared = {pool.name for pool in declared}

@@ -126,10 +126,15 @@ def replica_key(key: ReplicaKey) -> str:
     return f"{key.namespace}/{names.replica_name(key.deployment, key.cluster, key.index)}"
 
 
+def replica_identity(entry: LedgerReplica) -> ReplicaKey:
+    """The scheduler's key of a ledger entry."""
+    return ReplicaKey(namespace=entry.namespace, deployment=entry.deployment, cluster=entry.cluster, index=entry.index)
+
+
 def placed(entry: LedgerReplica, ledger: Ledger, *, applied: bool) -> PlacedReplica:
     """A ledger entry as the scheduler takes it."""
     return PlacedReplica(
-        key=ReplicaKey(entry.namespace, entry.deployment, entry.cluster, entry.index),
+        key=replica_identity(entry),
         name=entry.name,
         applied=applied,
         engines=tuple(

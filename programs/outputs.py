@@ -16,7 +16,7 @@ from pydantic.alias_generators import to_camel
 from api.base import Condition
 from api.classes import Device
 from api.pods import PodTemplate
-from api.terms import ClaimRequest
+from api.terms import ClaimRequest, Phase, Role, Stack
 
 VERSION = 1
 
@@ -74,7 +74,7 @@ class ClusterInputs(Outputs):
     """The inputs a cluster was deployed with that cannot change afterwards."""
 
     source: str
-    stack: str
+    stack: Stack
     region: str = ""
     credentials: str = ""
 
@@ -95,7 +95,7 @@ class ClusterOutputs(Outputs):
     foreign_namespaces: tuple[str, ...] = ()
     """Namespaces this fleet would use that exist and are not its own; they are used and never registered."""
     storage_class: str | None = None
-    stack: str = "Standard"
+    stack: Stack = "Standard"
     assumed: bool = False
     """The cluster was not asked (a preview, or it has not been made): pools are the declared ones."""
 
@@ -134,7 +134,7 @@ class GatewayOutputs(Outputs):
 class LedgerMember(Outputs):
     """One member of a placed engine. `template` and `facts` are content hashes into the ledger's own tables."""
 
-    role: str
+    role: Role
     node_pool_name: str
     nodes: int = 1
     """Pods of one copy, one a node: `worker.nodes` for a Worker, else 1."""
@@ -148,7 +148,7 @@ class LedgerEngine(Outputs):
 
     name: str
     copies: int = 1
-    phase: str | None = None
+    phase: Phase | None = None
     members: tuple[LedgerMember, ...]
 
 

@@ -18,7 +18,9 @@ from programs.outputs import (
     DeploymentState,
     Ledger,
     LedgerReplica,
+    NodeCounts,
     PlacementOutputs,
+    PoolFacts,
     ServingOutputs,
     WorkloadsOutputs,
 )
@@ -43,22 +45,16 @@ def plan_placement(
     """The next ledger and a state per deployment. In a preview an unresolved readiness counts as ready."""
     last = observed.last or PlacementOutputs()
     active = [entry for entry in last.ledger.replicas if entry.state == "active"]
-    orphaned = [entry for entry in active if (entry.namespace, entry.deployment) not in documents.deployments]
     retiring = [entry for entry in last.ledger.replicas if entry.state == "retiring" and _listed(entry, observed)]
     snapshot = Snapshot(
         clusters=_clusters(documents, observed, last.ledger, preview=preview),
         deployments=tuple(documents.deployments[key] for key in sorted(documents.deployments)),
-        replicas=tuple(
-            placed(entry, last.ledger, applied=_listed(entry, observed)) for entry in active if entry not in orphaned
-        ),
-        retiring=tuple(
-            placed(entry, last.ledger, applied=True)
-            for entry in [*retiring, *(entry for entry in orphaned if _listed(entry, observed))]
-        ),
+        replicas=tuple(placed(entry, last.ledger, applied=_listed(entry, observed)) for entry in active),
+        retiring=tuple(placed(entry, last.ledger, applied=True) for entry in retiring),
         caches={},
     )
     plan = schedule(snapshot)
-    ledger = _next_ledger(documents, observed, last.ledger, plan, orphaned, retiring)
+    ledger = _next_ledger(documents, observed, last.ledger, plan, retiring)
     deployments = {
         f"{namespace}/{name}": _state(plan.deployments[namespace, name], observed, last, f"{namespace}/{name}", now)
         for namespace, name in sorted(documents.deployments)
@@ -90,7 +86,7 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, previe
             devices=pool.devices,
             leaving=declared is not None and pool.name not in declared,
         )
-        for pool in (outputs.pools if outputs else ())
+        for pool in (outputs.pools if outputs else declared_pools(documents, name))
     )
     reachable = outputs is None or outputs.reachable
     ready, address = _serving_readiness(serving, preview=preview)
@@ -99,7 +95,7 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, previe
         name=name,
         labels=dict(document.metadata.labels) if document else {},
         taints=tuple(document.spec.taints) if document else (),
-        ready=ready and outputs is not None,
+        ready=ready and (preview or outputs is not None),
         reachable=reachable,
         gateway_address=address,
         stack=outputs.stack if outputs else "Standard",
@@ -110,6 +106,20 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, previe
         ),
         pools=pools,
         held=document is None,
+    )
+
+
+def declared_pools(documents: FleetDocuments, cluster: str) -> tuple[PoolFacts, ...]:
+    """A cluster's pools as its document and their classes declare them; none for a cluster without a document."""
+    document = documents.clusters.get(cluster)
+    return tuple(
+        PoolFacts(
+            name=pool.name,
+            class_name=pool.class_name,
+            nodes=NodeCounts(configured=pool.node_count),
+            devices=documents.classes[pool.class_name].spec.devices,
+        )
+        for pool in (document.spec.node_pools or () if document else ())
     )
 
 
@@ -129,7 +139,6 @@ def _next_ledger(
     observed: Observed,
     last: Ledger,
     plan: Plan,
-    orphaned: list[LedgerReplica],
     retiring: list[LedgerReplica],
 ) -> Ledger:
     builder = LedgerBuilder()
@@ -143,9 +152,8 @@ def _next_ledger(
                 builder.keep(entries[name], last)
             else:
                 builder.place(placement, documents.deployments[key])
-    leaves = [(entry, "the deployment is no longer in the documents") for entry in orphaned]
-    leaves += [
-        (entries[f"{dropped.replica.key.namespace}/{dropped.replica.name}"], dropped.message or dropped.reason)
+    leaves = [
+        (entries[f"{dropped.replica.key.namespace}/{dropped.replica.name}"], dropped.message)
         for deployment_plan in plan.deployments.values()
         for dropped in deployment_plan.dropped
     ]

@@ -137,7 +137,7 @@ def _observed(client: Client, pool_of_node: dict[str, str]) -> dict[str, tuple[O
         counts = per_node.setdefault((pool_of_node[spec.nodeName], spec.nodeName), Counter())
         for device in spec.devices or []:
             attributes = {key: _value(value) for key, value in sorted((device.attributes or {}).items())}
-            capacity = {key: str(value.value) for key, value in sorted((device.capacity or {}).items())}
+            capacity = {key: str(_part(value, "value")) for key, value in sorted((device.capacity or {}).items())}
             shape = repr((spec.driver, attributes, capacity))
             shapes[shape] = (spec.driver, attributes, capacity)
             counts[shape] += 1
@@ -169,8 +169,10 @@ def _by_pool(
 
 
 def _value(attribute: Any) -> Any:
-    for kind in ("string", "version", "bool", "int"):
-        value = getattr(attribute, kind, None)
-        if value is not None:
-            return value
-    return None
+    values = (_part(attribute, kind) for kind in ("string", "version", "bool", "int"))
+    return next((value for value in values if value is not None), None)
+
+
+def _part(value: Any, name: str) -> Any:
+    """A field of a value that the client leaves as plain data inside maps, and as an object elsewhere."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +65,19 @@ class OperationFailed(ModelplaneError):
     code = "MP340"
 
 
+class ProgramBug(ModelplaneError):
+    """A program of this release raised what no reader can fix; `trace` is its traceback."""
+
+    exit_code = 255
+    code = "MP399"
+
+    def __init__(self, stack: StackName, error: Exception) -> None:
+        super().__init__(
+            f"{type(error).__name__}: {error}", where=f"stack {stack}", hint="this is a bug, please report it"
+        )
+        self.trace = "".join(traceback.format_exception(error))
+
+
 class Engine:
     """Runs the programs of one fleet against its backend."""
 
@@ -89,6 +103,9 @@ class Engine:
             except pulumi.RunError as error:
                 if isinstance(error.__cause__, ModelplaneError):
                     caught.append(error.__cause__)
+                raise
+            except Exception as error:
+                caught.append(ProgramBug(stack, error))
                 raise
 
         try:

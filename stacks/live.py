@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import httpx2
 from lightkube import ApiError, Client
@@ -85,7 +86,7 @@ def routes_accepted(kubeconfig: str, routes: Iterable[tuple[str, str]], seconds:
 def _accepted(client: Client, route: tuple[str, str]) -> bool:
     namespace, name = route
     found = client.get(HTTPRoute, name, namespace=namespace)
-    status = found.status if isinstance(found.status, dict) else {}
+    status: dict[str, Any] = found.status if isinstance(found.status, dict) else {}
     parents = status.get("parents") or []
     return any(
         condition.get("type") == "Accepted" and condition.get("status") == "True"

@@ -1,0 +1,130 @@
+"""What the engine tests use: a copy of the example on ports of its own, the CLI, and questions to ask."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "local"
+STEPS = ROOT / "examples" / "local-steps"
+COMMAND_SECONDS = 400
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Scratch:
+    """A scratch copy of the example fleet, whose gateway answers on a free port."""
+
+    directory: Path
+    port: int = field(default_factory=free_port)
+
+    def __post_init__(self) -> None:
+        shutil.copytree(EXAMPLE, self.directory, ignore=shutil.ignore_patterns(".modelplane"), dirs_exist_ok=True)
+        self._move_gateway()
+
+    def _move_gateway(self) -> None:
+        for file in self.directory.rglob("*.yaml"):
+            text = file.read_text()
+            file.write_text(text.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}"))
+
+    def step(self, name: str) -> None:
+        """Lay one step's files over those of the same name."""
+        found = next(folder for folder in STEPS.iterdir() if re.fullmatch(rf"\d\d-{name}", folder.name))
+        shutil.copytree(found, self.directory, dirs_exist_ok=True)
+        self._move_gateway()
+
+    def run(self, *arguments: str, env: dict[str, str] | None = None) -> Done:
+        """Run the CLI on this fleet, bounded."""
+        done = subprocess.run(
+            [sys.executable, "-m", "cli", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "MODELPLANE_FLEET": str(self.directory), **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def kubeconfig(self, cluster: str) -> Path:
+        return self.directory / ".modelplane" / "local" / cluster / "kubeconfig"
+
+    def kubectl(self, cluster: str, *arguments: str) -> str:
+        from tools.locate import locate  # noqa: PLC0415 - only tests that have clusters need it
+
+        command = [str(locate("kubectl")), "--kubeconfig", str(self.kubeconfig(cluster)), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    def objects(self, cluster: str, kind: str, *arguments: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.kubectl(cluster, "get", kind, "-A", "-o", "json", *arguments))[
+            "items"
+        ]
+        return found
+
+    def url(self, service: str, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}/ml-team/{service}/{path}"
+
+    def ask(self, service: str = "mock", *, stream: bool = False) -> "Answer":
+        """One chat request through the hub."""
+        body = json.dumps({"model": "mock", "stream": stream, "messages": [{"role": "user", "content": "hello"}]})
+        request = urllib.request.Request(
+            self.url(service, "v1/chat/completions"),
+            data=body.encode(),
+            headers={"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return Answer(answer.status, dict(answer.headers), answer.read().decode())
+
+    def count(self, requests: int, service: str = "mock") -> Counter[str]:
+        """Which deployment answered how many of so many requests."""
+        return Counter(self.ask(service).deployment for _ in range(requests))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back through the gateway."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def deployment(self) -> str:
+        found = {key.lower(): value for key, value in self.headers.items()}
+        return found["x-modelplane-deployment"].rpartition("/")[2]
+
+    def events(self) -> Iterator[str]:
+        """Data lines of a streamed answer."""
+        for line in self.text.splitlines():
+            if line.startswith("data: "):
+                yield line.removeprefix("data: ")

@@ -1,0 +1,258 @@
+"""The example from nothing to nothing: the story `make demo` tells, with the real engine, API servers and gateways.
+
+The steps build on each other and run in the order they are written in; the fleet comes up once.
+"""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from engine.fleets import Done, Scratch
+
+pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(900)]
+
+SECRET = "a-token-that-must-stay-secret"
+EAST, WEST = "gpu-us-east", "gpu-eu-west"
+OURS = "modelplane.ai/fleet=demo"
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
+    scratch = Scratch(tmp_path_factory.mktemp("story") / "fleet")
+    try:
+        up = scratch.run("local", "up")
+        assert up.code == 0, up.err
+        yield scratch
+    finally:
+        down = scratch.run("local", "down", "--discard-state")
+        assert down.code == 0, down.err
+
+
+@pytest.fixture(scope="module")
+def transcript() -> list[Done]:
+    """Everything the commands printed, for the search for secrets at the end."""
+    return []
+
+
+def state(fleet: Scratch) -> dict[tuple[str, str], dict[str, Any]]:
+    """`status -o json` by kind and name."""
+    done = fleet.run("status", "-o", "json")
+    return {(item["kind"], item["metadata"]["name"]): item for item in done.json()["items"]}
+
+
+def conditions(item: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {found["type"]: found for found in item["status"]["conditions"]}
+
+
+def test_up_serves_the_model_through_one_url(fleet: Scratch, transcript: list[Done]) -> None:
+    up = fleet.run("up", "-o", "json", "--wait", "3m")
+    transcript.append(up)
+    assert up.code == 0, up.err
+
+    replicas = {
+        (name, item["spec"]["clusterName"]) for (kind, name), item in state(fleet).items() if kind == "ModelReplica"
+    }
+    assert replicas == {("mock-demo-be445", WEST), ("mock-demo-49b71", EAST)}
+    for cluster in (EAST, WEST):
+        [claim] = fleet.objects(cluster, "resourceclaims")
+        assert claim["status"]["allocation"]["devices"]["results"], "the real scheduler allocated devices"
+    answer = fleet.ask(stream=True)
+    assert answer.status == 200
+    *chunks, last = answer.events()
+    assert last == "[DONE]"
+    assert "".join(json.loads(chunk)["choices"][0]["delta"].get("content", "") for chunk in chunks)
+
+
+def test_the_deployment_is_ready_by_its_conditions(fleet: Scratch) -> None:
+    found = conditions(state(fleet)["ModelDeployment", "mock-demo"])
+    assert {name: (it["status"], it["reason"]) for name, it in found.items()} == {
+        "ReplicasScheduled": ("True", "ReplicasCreated"),
+        "ReplicasReady": ("True", "AllReplicasReady"),
+        "Ready": ("True", "Available"),
+    }
+
+
+def test_requests_spread_evenly_over_two_replicas(fleet: Scratch) -> None:
+    answers = [fleet.ask() for _ in range(20)]
+    clusters = [
+        {key.lower(): value for key, value in answer.headers.items()}["x-modelplane-cluster"] for answer in answers
+    ]
+    assert sorted((clusters.count(EAST), clusters.count(WEST))) == [10, 10]
+
+
+def test_a_second_up_changes_no_resource(fleet: Scratch, transcript: list[Done]) -> None:
+    again = fleet.run("up", "-o", "json")
+    transcript.append(again)
+    assert again.code == 0, again.err
+    report = again.json()
+    assert {name: stack["changed"] for name, stack in report["stacks"].items()} == {
+        "demo.gateway": 0,
+        f"demo.cluster.{EAST}": 0,
+        f"demo.cluster.{WEST}": 0,
+        f"demo.serving.{EAST}": 0,
+        f"demo.serving.{WEST}": 0,
+        "demo.placement": 0,
+        f"demo.workloads.{EAST}": 0,
+        f"demo.workloads.{WEST}": 0,
+        "demo.routing": 0,
+    }
+
+
+def test_the_canary_takes_a_tenth(fleet: Scratch, transcript: list[Done]) -> None:
+    fleet.step("canary")
+    up = fleet.run("up", "-o", "json", "--wait", "3m")
+    transcript.append(up)
+    assert up.code == 0, up.err
+    canary = state(fleet)["ModelReplica", "mock-demo-v2-5ef67"]
+    assert canary["spec"]["clusterName"] == EAST
+    assert fleet.count(200) == {"mock-demo": 180, "mock-demo-v2": 20}
+
+
+def test_what_it_replaced_is_gone(fleet: Scratch) -> None:
+    names = {item["metadata"]["name"] for item in fleet.objects(EAST, "deployments", "-l", OURS)}
+    assert all(name.startswith("mock-demo-v2-") for name in names)
+    assert len(names) == 1
+    assert ("ModelReplica", "mock-demo-49b71") not in state(fleet)
+
+
+def edit(fleet: Scratch, name: str, **changes: Any) -> None:
+    """Write a deployment like mock-demo under another name, with other spec fields."""
+    yaml = YAML(typ="safe")
+    source = next(
+        document
+        for file in fleet.directory.glob("*.yaml")
+        for document in yaml.load_all(file.read_text())
+        if document and document["kind"] == "ModelDeployment" and document["metadata"]["name"] == "mock-demo"
+    )
+    source["metadata"]["name"] = name
+    engine = source["spec"]["template"]["spec"]["engines"][0]
+    if "copies" in changes:
+        engine["copies"] = changes.pop("copies")
+    source["spec"].update(changes)
+    (fleet.directory / f"{name}.json").write_text(json.dumps(source))
+
+
+def test_a_deployment_that_fits_nowhere_is_told_which_node_is_missing(fleet: Scratch) -> None:
+    edit(fleet, "wide", copies=2, replicas=1)
+    up = fleet.run("up", "-o", "json", "--wait", "30s")
+    assert up.code == 20, up.err
+    found = state(fleet)["ModelDeployment", "wide"]
+    assert found["status"]["replicas"]["total"] == 0
+    scheduled = conditions(found)["ReplicasScheduled"]
+    assert (scheduled["status"], scheduled["reason"]) == ("False", "InsufficientCapacity")
+    assert "0 of 1" in scheduled["message"]
+    verdicts = up.json()["deployments"]["ml-team/wide"]["verdicts"]
+    assert set(verdicts) == {EAST, WEST}
+    for verdict in verdicts.values():
+        assert any("nodes" in reason["message"] and "2" in reason["message"] for reason in verdict), verdict
+
+
+def test_room_for_one_of_two_is_partial(fleet: Scratch) -> None:
+    (fleet.directory / "wide.json").unlink()
+    edit(fleet, "mock-demo-v2", replicas=2)
+    for file in fleet.directory.glob("*.yaml"):
+        if "name: mock-demo-v2\n" in file.read_text() and "kind: ModelDeployment" in file.read_text():
+            file.unlink()
+    up = fleet.run("up", "-o", "json", "--wait", "60s")
+    assert up.code == 20, up.err
+    found = state(fleet)["ModelDeployment", "mock-demo-v2"]
+    scheduled = conditions(found)["ReplicasScheduled"]
+    assert (scheduled["status"], scheduled["reason"]) == ("False", "PartiallyScheduled")
+    assert "1 of 2" in scheduled["message"]
+    assert found["status"]["replicas"] == {"desired": 2, "total": 1, "ready": 1}
+
+
+def test_local_down_is_refused_while_stacks_hold_resources(fleet: Scratch) -> None:
+    refused = fleet.run("local", "down")
+    assert refused.code == 1
+    assert "modelplane destroy" in refused.err
+    assert "--discard-state" in refused.err
+    assert fleet.ask().status == 200, "nothing was taken down"
+
+
+def secrets_of(fleet: Scratch) -> dict[str, bytes]:
+    """Every value that must not be seen, plain and base64, by what it is."""
+    found: dict[str, bytes] = {"token": SECRET.encode(), "token64": base64.b64encode(SECRET.encode())}
+    for cluster in (EAST, WEST, "hub"):
+        text = fleet.kubeconfig(cluster).read_text()
+        found[f"kubeconfig {cluster}"] = base64.b64encode(text.encode())
+        for user in YAML(typ="safe").load(text)["users"]:
+            for key in ("client-key-data", "token"):
+                if value := user["user"].get(key):
+                    found[f"{key} {cluster}"] = value.encode()
+                    if key.endswith("-data"):
+                        plain = base64.b64decode(value)
+                        found[f"plain {key} {cluster}"] = b"".join(plain.splitlines()[1:2])
+            if path := user["user"].get("client-key"):
+                plain = Path(path).read_bytes()
+                found[f"client-key {cluster}"] = plain.splitlines()[1]
+                found[f"client-key64 {cluster}"] = base64.b64encode(plain)[:60]
+    return found
+
+
+def test_no_secret_is_in_clear_anywhere(fleet: Scratch, transcript: list[Done]) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub-token", "namespace": "ml-team"}}
+    (fleet.directory / "token.json").write_text(json.dumps({**secret, "stringData": {"token": SECRET}}))
+    seen: set[bytes] = set()
+    stop = threading.Event()
+    watcher = threading.Thread(target=collect_arguments, args=(seen, stop))
+    watcher.start()
+    try:
+        up = fleet.run("--debug", "up", "-o", "json")
+        transcript += [up, fleet.run("status", "-o", "json"), fleet.run("stacks"), fleet.run("env")]
+    finally:
+        stop.set()
+        watcher.join()
+    assert "debug" in up.err, "the engine's own diagnostics were on"
+    haystack = {"what commands printed": "".join(done.out + done.err for done in transcript).encode()}
+    haystack["arguments of processes"] = b"\n".join(seen)
+    for folder in ("state", "work"):
+        for file in (fleet.directory / ".modelplane" / folder).rglob("*"):
+            if file.is_file():
+                haystack[str(file)] = file.read_bytes()
+    assert len(haystack) > 15, "state, history and backups were there to be searched"
+    hits = [
+        (what, where) for what, value in secrets_of(fleet).items() for where, text in haystack.items() if value in text
+    ]
+    assert hits == []
+
+
+def collect_arguments(seen: set[bytes], stop: threading.Event) -> None:
+    """Arguments of every process on the machine while something runs."""
+    while not stop.wait(0.05):
+        for process in Path("/proc").iterdir():
+            if process.name.isdigit():
+                try:
+                    seen.add((process / "cmdline").read_bytes())
+                except OSError:
+                    continue
+
+
+def test_destroy_leaves_nothing_of_ours(fleet: Scratch) -> None:
+    gone = fleet.run("destroy", "--yes")
+    assert gone.code == 0, gone.err
+    assert fleet.run("stacks", "-o", "json").json() == []
+    for cluster in (EAST, WEST, "hub"):
+        kinds = fleet.kubectl(cluster, "api-resources", "--verbs=list", "-o", "name").split()
+        left = {
+            kind: [item["metadata"]["name"] for item in fleet.objects(cluster, kind, "-l", OURS)]
+            for kind in kinds
+            if kind not in {"events", "events.events.k8s.io"}
+        }
+        assert {kind: found for kind, found in left.items() if found} == {}
+        assert fleet.objects(cluster, "deployments,httproutes,gateways,resourceclaims,resourceclaimtemplates") == []
+        assert not {"ml-team", "modelplane-system"} & {
+            item["metadata"]["name"] for item in fleet.objects(cluster, "namespaces")
+        }
+
+
+def test_a_second_destroy_does_nothing(fleet: Scratch) -> None:
+    again = fleet.run("destroy", "--yes")
+    assert again.code == 0, again.err
+    assert "nothing" in (again.out + again.err)
