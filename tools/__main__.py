@@ -13,12 +13,18 @@ from tools.locate import ToolMissing, look_up
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when all is well, 1 with a message on standard error when not, 130 when stopped."""
-    signal.signal(signal.SIGTERM, _stop)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job starts with SIGINT ignored
+        signal.signal(number, _stop)
     options = _parser().parse_args(arguments)
     try:
         return _COMMANDS[options.command](options)
     except (build.BuildFailed, ToolMissing) as error:
         sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(
+            f"error: {error}\nhint: the tool cache is {cache.root()}; MODELPLANE_TOOLS names another folder\n"
+        )
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("stopped; what has been compiled is kept\n")

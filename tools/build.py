@@ -26,6 +26,7 @@ AT_ONCE = 2
 
 REPORT_SECONDS = 30.0
 _LAST_LINES = 25
+_STOP_SECONDS = 10.0
 _STOP = Event()
 
 
@@ -60,7 +61,7 @@ def build(modules: Sequence[GoModule] = MODULES) -> None:
             return
         check_go(todo)
         say(f"building into {folder}: {', '.join(module.folder for module in todo)}")
-        say(f"this takes about {_forecast(todo):.0f} minutes on two cores, once; less where Go has built them before")
+        say(f"this takes about {_forecast(todo):.0f} min on two cores, once; less where Go has built them before")
         start = time.monotonic()
         _build_all(todo, folder / "log")
         say(f"all built in {_elapsed(start)}")
@@ -122,6 +123,7 @@ def _build_one(module: GoModule, log: Path) -> None:
             copy_from_module(copied, source, work / "files")
         if module.programs:
             _compile(module, source, work / "bin", log)
+            shutil.rmtree(work / "temporary")
         shutil.rmtree(source)
     say(f"{module.folder} {module.version}: ready after {_elapsed(start)}")
 
@@ -143,19 +145,26 @@ def copy_from_module(copied: Copied, source: Path, target: Path) -> None:
 
 
 def _compile(module: GoModule, source: Path, target: Path, log: Path) -> None:
-    target.mkdir()
+    temporary = target.with_name("temporary")
+    for folder in (target, temporary):
+        folder.mkdir()
     packages = [package for _, package in module.programs]
     command = ["go", "build", "-v", *cache.BUILD_FLAGS, "-ldflags", module.ldflags, "-o", f"{target}/", *packages]
     with log.open("w+") as output:
         process = subprocess.Popen(
-            command, cwd=source, env=_environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            command,
+            cwd=source,
+            env={**_environment(), "GOTMPDIR": str(temporary)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
         try:
             _wait(process, module, log)
         finally:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-                process.wait()
+                _interrupt(process)
     if process.returncode != 0:
         raise _failed(module.folder, log.read_text(errors="replace"), log)
     for name, package in module.programs:
@@ -177,6 +186,16 @@ def _wait(process: "subprocess.Popen[bytes]", module: GoModule, log: Path) -> No
             reported = time.monotonic()
             compiled = sum(1 for line in log.read_text(errors="replace").splitlines() if _is_package(line))
             say(f"{module.folder}: {_elapsed(start)} of about {module.minutes:.0f} min, {compiled} packages compiled")
+
+
+def _interrupt(process: "subprocess.Popen[bytes]") -> None:
+    """Stop a compiler and its children."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(timeout=_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def output_name(package: str) -> str:

@@ -70,8 +70,8 @@ def product(module: GoModule, name: str, sources: Path = SOURCES) -> Path:
 
 
 def is_filled(module: GoModule, sources: Path = SOURCES) -> bool:
-    """Whether the cache holds all products of a module."""
-    return all(product(module, name, sources).exists() for name in module.names)
+    """Whether the cache holds all products of a module, to be used by this user."""
+    return all(os.access(product(module, name, sources), os.X_OK) for name in module.names)
 
 
 @contextmanager

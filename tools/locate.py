@@ -156,7 +156,7 @@ def _wheel(wheel: Wheel) -> Found | None:
 
 def _cached(module: GoModule, name: str) -> Found | None:
     path = tool_cache.product(module, name)
-    if not path.exists():
+    if not os.access(path, os.X_OK):
         return None
     return Found(name=name, path=path, version=module.version, origin=Origin.CACHE)
 

@@ -76,6 +76,7 @@ build)
     echo "$package"
     name=${package##*/}; case $name in v[0-9]) rest=${package%/*}; name=${rest##*/} ;; esac
     echo "made of $package" > "$target$name"
+    /bin/chmod +x "$target$name"
   done
   [ -z "$GO_FAILS" ] || { printf '# example.com/broken\\nmain.go:7:2: undefined: answer\\n' >&2; exit 1; } ;;
 esac

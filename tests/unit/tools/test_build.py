@@ -1,7 +1,11 @@
 """Filling the cache, with a `go` that writes text files."""
 
 import fcntl
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +17,8 @@ from tools.build import BuildFailed, build, check_go, missing
 from tools.catalog import CRDS, ETCD, KWOK, MODULES, PROVIDER, PULUMI, GoModule
 
 Calls = Callable[[], list[str]]
+Script = Callable[[Path, str], Path]
+PROJECT = Path(__file__).parents[3]
 Program = Callable[[str, str], Path]
 
 
@@ -63,7 +69,7 @@ def test_everything_is_built_once(go_calls: Calls, cache_folder: Path, capsys: p
     assert sum(call.startswith("build") for call in go_calls()) == 5
     said = capsys.readouterr().err
     assert "pulumi 3.274.1: ready after 0 s" in said
-    assert "minutes on two cores" in said
+    assert "min on two cores, once" in said
 
     before = go_calls()
     build()
@@ -106,6 +112,29 @@ def test_a_failed_build_says_what_the_compiler_said_and_leaves_nothing(
     assert str(cache_folder / "log" / "etcd.log") in caught.value.hint
     assert {path.name for path in cache_folder.iterdir()} == {"lock", "log"}
     assert missing([ETCD]) == (ETCD,)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_build_that_is_stopped_stops_its_compilers(
+    go_calls: Calls, path_folder: Path, cache_folder: Path, tmp_path: Path, script: Script, number: signal.Signals
+) -> None:
+    compiler = tmp_path / "compiler"
+    os.mkfifo(compiler)
+    script(
+        path_folder / "go",
+        f'[ "$1" = build ] || {{ echo go1.26.8; exit; }}\necho $$ > {compiler}\nread never < {compiler}',
+    )
+    program = "import sys, tools.__main__ as m; m.MODULES = [x for x in m.MODULES if x.folder == 'etcd']; sys.exit(m.main(['build']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=PROJECT, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        compiling = int(compiler.read_text())
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "stopped; what has been compiled is kept"
+    assert not Path(f"/proc/{compiling}").exists()
+    assert {path.name for path in cache_folder.iterdir()} == {"lock", "log"}
 
 
 def test_what_a_killed_build_left_is_removed(go_calls: Calls, cache_folder: Path) -> None:
