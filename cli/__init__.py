@@ -1,0 +1,77 @@
+"""The command line `modelplane`: one command a file, output formats and exit codes, and no logic of its own.
+
+Data goes to standard output; progress, warnings and errors go to standard error. A problem its reader can fix is
+printed once, with its code, place and hint, and decides the exit code; anything else is a bug, keeps its traceback
+and ends with 255.
+
+What a command needs is imported when it runs: `modelplane --help` loads neither the engine nor the documents' models.
+"""
+
+# ruff: noqa: PLC0415  see above
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from cli import destroy, env, local, stacks, status, up, validate, version
+
+BUG = 255
+
+__all__ = ["app", "main"]
+
+
+class Commands(TyperGroup):
+    """The group of all commands; a stop by the user is an error of ours, with its own exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            from api.errors import Cancelled
+
+            raise Cancelled("stopped", hint="run the same command again, it goes on from where things are") from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="modelplane",
+    help="Place models on a fleet of GPU clusters and put one URL in front of them.",
+    epilog="Exit codes and error codes: docs/exit-codes.md.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for command in (validate, up, status, destroy, stacks, env, version):
+    command.add_to(app)
+app.add_typer(local.app, name="local")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code (design, section 5)."""
+    try:
+        app(arguments, prog_name="modelplane")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except Exception as error:  # noqa: BLE001 - the last place that can tell a bug from a fault
+        return _report(error)
+    return 0
+
+
+def _report(error: Exception) -> int:
+    from api.errors import ModelplaneError
+    from cli.printing import print_error
+
+    if isinstance(error, ModelplaneError):
+        print_error(error)
+        return error.exit_code
+    traceback.print_exception(error)
+    sys.stderr.write(
+        "\nThis is a bug of Modelplane. Nothing above is your fault; please report it with the lines above.\n"
+    )
+    return BUG

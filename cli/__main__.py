@@ -1,0 +1,7 @@
+"""`python -m cli` is `modelplane`."""
+
+import sys
+
+from cli import main
+
+sys.exit(main())

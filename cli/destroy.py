@@ -1,0 +1,86 @@
+"""`modelplane destroy`: take the whole fleet down, the URLs first and the clusters last."""
+
+# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.options import Debug, FleetPaths, Output, OutputFormat, Parallel, Yes
+
+if TYPE_CHECKING:
+    from api.names import StackName
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("destroy")(destroy)
+
+
+def destroy(
+    fleet: FleetPaths = None,
+    output: OutputFormat = Output.TABLE,
+    yes: Yes = False,  # noqa: FBT002 - a flag of the command line
+    parallel: Parallel = 3,
+    debug: Debug = False,  # noqa: FBT002 - a flag of the command line
+) -> None:
+    """Remove what the fleet's stacks hold, and the stacks.
+
+    Documents, and clusters that existed before, stay. Where documents are broken the name of the Fleet is enough.
+
+    Example: modelplane destroy -f examples/local --yes
+    """
+    from cli.fleet import load_leniently, name_of, place_of
+    from cli.printing import print_plain, say
+    from cli.progress import Clock, Progress
+    from cli.summary import closing, print_failures
+    from stacks import state, teardown
+    from stacks.engine import Engine
+    from stacks.environment import environment_of
+    from stacks.lock import pass_lock
+    from stacks.report import Report
+
+    took = Clock()
+    _refuse_silence(yes=yes)
+    place = place_of(fleet)
+    documents = load_leniently(place)
+    name = name_of(documents)
+    environment = environment_of(place.directory)
+    report = Report()
+    if state.has_state(environment):
+        engine = Engine(environment, documents, debug=say if debug else None)
+        with pass_lock(environment.folder):
+            held = state.held(engine, name)
+            if held and not yes:
+                _ask(name, held)
+            with Progress(f"{name}: destroy", map(str, held)) as progress:
+                done = teardown.destroy(engine, name, parallel, progress.on_operation, progress.on_note)
+        report = Report(operations=done)
+    if output is not Output.TABLE:
+        print_plain(report.plain(), output)
+    if not report.operations:
+        say(f"{name}: nothing to destroy, there is no stack")
+        return
+    print_failures(report)
+    say(closing(report, name, took))
+    raise typer.Exit(report.exit_code)
+
+
+def _refuse_silence(*, yes: bool) -> None:
+    from api.errors import InvocationError
+
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvocationError("destroy asks first, and here is no terminal to ask on", hint="give --yes")
+
+
+def _ask(fleet: str, held: "dict[StackName, int]") -> None:
+    from api.errors import Cancelled
+    from cli.printing import counted, say, table
+
+    say(table(("STACK", "RESOURCES"), ((str(stack), str(count)) for stack, count in held.items())))
+    total = counted(sum(held.values()), "resource")
+    sys.stderr.write(f"Destroy {fleet}: {counted(len(held), 'stack')} with {total}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise Cancelled("nothing was destroyed")

@@ -1,0 +1,133 @@
+"""Which fleet a command is about: its directory, its documents, and as much as can be read where they are broken."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from api.documents import FleetDocuments
+from api.errors import InvalidFleet, InvocationError, Severity
+from api.fleets import Fleet
+from api.loader import load
+from api.reading import read
+from api.secrets import unresolved
+from scheduler.cel import compile_error
+
+VARIABLE = "MODELPLANE_FLEET"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A fleet directory and the files named besides; `given` are the paths that documents are read from."""
+
+    directory: Path
+    given: tuple[Path, ...]
+
+
+def place_of(paths: Sequence[Path] | None) -> Place:
+    """The place that `-f`, the environment or the current directory names; state lies in its directory.
+
+    Raises:
+        InvocationError: two directories are named.
+
+    """
+    given = tuple(paths or ()) or (Path(os.environ.get(VARIABLE) or "."),)
+    directories = [path for path in given if not _is_file(path)]
+    if len(directories) > 1:
+        shown = ", ".join(str(path) for path in directories)
+        raise InvocationError(
+            f"{len(directories)} fleet directories are named: {shown}", hint="name one; it has the state"
+        )
+    files = tuple(path for path in given if _is_file(path))
+    return Place(directory=directories[0] if directories else files[0].parent, given=(*directories, *files))
+
+
+def load_documents(place: Place) -> FleetDocuments:
+    """All documents, with device selectors compiled.
+
+    Raises:
+        InvalidFleet: every problem of every document.
+
+    """
+    documents = load(place.given[0], place.given[1:], check_cel=compile_error)
+    return replace(documents, directory=place.directory)
+
+
+def load_with_fleet(place: Place) -> FleetDocuments:
+    """All documents, the Fleet among them.
+
+    Raises:
+        InvalidFleet: every problem of every document.
+        InvocationError: there is no Fleet.
+
+    """
+    documents = load_documents(place)
+    if documents.fleet is None:
+        raise _no_fleet(place)
+    return documents
+
+
+def load_to_run(place: Place) -> FleetDocuments:
+    """All documents of a fleet that is about to be brought up, which can have every value it names.
+
+    Raises:
+        InvalidFleet: a document has an error, or a value of `Fleet.spec.secrets` cannot be had.
+        InvocationError: there is no Fleet.
+
+    """
+    documents = load_with_fleet(place)
+    missing = [replace(problem, severity=Severity.ERROR) for problem in unresolved(documents)]
+    if missing:
+        raise InvalidFleet([*documents.warnings, *missing])
+    return documents
+
+
+def load_leniently(place: Place) -> FleetDocuments:
+    """As much of a fleet as looking at its stacks and destroying them needs: its Fleet, whatever else is broken.
+
+    Raises:
+        InvalidFleet: there are problems, and the Fleet's name is not to be had.
+        InvocationError: there is no Fleet.
+
+    """
+    try:
+        return load_with_fleet(place)
+    except InvalidFleet as error:
+        fleet = _readable_fleet(place)
+        if fleet is None:
+            raise
+        return FleetDocuments(directory=place.directory, fleet=fleet, warnings=error.problems)
+
+
+def name_of(documents: FleetDocuments) -> str:
+    """The Fleet's name, for documents that were loaded to run or leniently."""
+    if documents.fleet is None:
+        raise AssertionError("these documents were loaded with their Fleet")
+    return documents.fleet.name
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() or (not path.is_dir() and path.suffix in {".yaml", ".yml", ".json"})
+
+
+def _no_fleet(place: Place) -> InvocationError:
+    hint = "add a document of kind Fleet (modelplane.ai/v1alpha1); its name begins the name of every stack"
+    return InvocationError("no document is of kind Fleet", where=str(place.directory), hint=hint)
+
+
+def _readable_fleet(place: Place) -> Fleet | None:
+    """The one Fleet among the documents; with settings that cannot be used, its name alone."""
+    readings = read(place.given[0], place.given[1:]).values()
+    values = [document.value for reading in readings for document in reading.documents]
+    found = [value for value in values if isinstance(value, dict) and value.get("kind") == "Fleet"]
+    if len(found) != 1:
+        return None
+    bare = {key: found[0].get(key) for key in ("apiVersion", "kind", "metadata")}
+    for candidate in (found[0], bare):
+        try:
+            return Fleet.parse(candidate)
+        except ValidationError:
+            continue
+    return None

@@ -1,0 +1,51 @@
+"""Options that several commands share, and what their texts mean."""
+
+# ruff: noqa: PLC0415  the grammar of durations is part of the documents' models, which --help does without
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Output(StrEnum):
+    """How data is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def _seconds(text: str) -> float:
+    from api.grammar import DURATION, is_match, seconds
+
+    if not text or not is_match(DURATION, text):
+        raise typer.BadParameter("write a duration such as 90s, 10m or 1h30m")
+    return float(seconds(text))
+
+
+FleetPaths = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--fleet",
+        "-f",
+        metavar="DIR|FILE",
+        help="The fleet directory, and files to read besides; may be repeated.",
+        show_default="$MODELPLANE_FLEET, else here",
+    ),
+]
+OutputFormat = Annotated[Output, typer.Option("--output", "-o", help="How data is printed.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print what the engine and its providers say.")]
+Parallel = Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="How many stacks run at a time.")]
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        "--wait",
+        metavar="DURATION",
+        parser=_seconds,
+        help="How long to wait for replicas that start; when given and not enough, the exit code is 9.",
+        show_default="10m",
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

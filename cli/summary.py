@@ -1,0 +1,74 @@
+"""The end of a pass in words: deployments and why they are short, services and their URLs, what starts, what failed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from api.errors import ModelplaneError
+from cli.printing import counted, print_error, say, table
+from programs.outputs import DeploymentState
+from stacks.report import Report
+
+
+def summary(report: Report) -> str:
+    """The tables of a pass."""
+    deployments = dict(report.placement.deployments) if report.placement else {}
+    services = dict(report.routing.services) if report.routing else {}
+    parts = []
+    if deployments:
+        head = ("DEPLOYMENT", "WANTED", "PLACED", "READY", "STATUS")
+        parts.append(table(head, _deployment_rows(deployments)))
+    if services:
+        rows = ((key, str(len(state.backends)), _url(state.address)) for key, state in sorted(services.items()))
+        parts.append(table(("SERVICE", "ENDPOINTS", "URL"), rows))
+    if report.starting:
+        parts.append(f"starting: {', '.join(sorted(report.starting))}\n")
+    return "\n".join(parts)
+
+
+def print_failures(report: Report) -> None:
+    """Print everything that failed, each once, and what else the engine said about it."""
+    told: set[str] = set()
+    for error in report.errors:
+        if (text := str(error)) not in told:
+            told.add(text)
+            _print(error)
+    for operation in report.last.values():
+        for message in operation.messages if operation.error is not None else ():
+            if operation.error is not None and message not in operation.error.message:
+                say(f"  {operation.stack}: {message}")
+
+
+def closing(report: Report, fleet: str, took: object) -> str:
+    """The last line: what the pass came to."""
+    stacks = {str(operation.stack) for operation in report.operations}
+    changed = "no changes" if not report.changed else f"{counted(report.changed, 'resource')} changed"
+    failed = len(report.errors)
+    failures = f", {counted(failed, 'error')}" if failed else ""
+    return f"{fleet}: {changed} in {counted(len(stacks), 'stack')}{failures}, {took}"
+
+
+def _print(error: ModelplaneError) -> None:
+    print_error(error)
+
+
+def _deployment_rows(deployments: dict[str, DeploymentState]) -> Iterator[tuple[str, ...]]:
+    for key, state in sorted(deployments.items()):
+        yield key, str(state.wanted), str(state.placed), str(state.ready), _status(state)
+        if state.placed < state.wanted:
+            for cluster, reasons in sorted(state.verdicts.items()):
+                yield (f"{cluster}: {'; '.join(reason.message or reason.code for reason in reasons)}",)
+
+
+def _status(state: DeploymentState) -> str:
+    """`Ready`, or the reason it is not with the sentence that goes with it."""
+    conditions = {condition.type: condition for condition in state.conditions}
+    ready = conditions.get("Ready")
+    if ready is None:
+        return "-"
+    if ready.status == "True":
+        return "Parked" if state.wanted == 0 else "Ready"
+    return f"{ready.reason}: {ready.message}" if ready.message else ready.reason
+
+
+def _url(address: Any) -> str:
+    return address if isinstance(address, str) else "-"

@@ -1,0 +1,57 @@
+"""`modelplane up`: bring the whole fleet to what its documents say."""
+
+# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
+
+import typer
+
+from cli.options import Debug, FleetPaths, Output, OutputFormat, Parallel, Wait
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("up")(up)
+
+
+def up(
+    fleet: FleetPaths = None,
+    output: OutputFormat = Output.TABLE,
+    parallel: Parallel = 3,
+    wait: Wait = None,
+    debug: Debug = False,  # noqa: FBT002 - a flag of the command line
+) -> None:
+    """Bring the fleet to what its documents say.
+
+    Clusters and gateway first, then replicas, then the URLs in front of them. Refused on any error in the
+    documents, before a stack is touched. Run it again whenever documents change; what
+    is as it should be is left alone.
+
+    Example: modelplane up -f examples/local --wait 2m
+    """
+    from cli.fleet import load_to_run, name_of, place_of
+    from cli.printing import data, print_plain, print_problems, say
+    from cli.progress import Clock, Progress
+    from cli.summary import closing, print_failures, summary
+    from stacks.converge import Options, Pass
+    from stacks.engine import Engine
+    from stacks.environment import environment_of
+    from stacks.lock import pass_lock
+    from stacks.plan import fleet_stacks
+
+    took = Clock()
+    place = place_of(fleet)
+    documents = load_to_run(place)
+    print_problems(documents.warnings)
+    name = name_of(documents)
+    environment = environment_of(place.directory)
+    engine = Engine(environment, documents, debug=say if debug else None)
+    given = Options(parallel=parallel) if wait is None else Options(parallel=parallel, wait=wait, wait_given=True)
+    stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
+    with pass_lock(environment.folder), Progress(f"{name}: up", stacks) as progress:
+        report = Pass(documents, engine, given, progress.on_operation, progress.on_note).run()
+    if output is Output.TABLE:
+        data(summary(report))
+    else:
+        print_plain(report.plain(), output)
+    print_failures(report)
+    say(closing(report, name, took))
+    raise typer.Exit(report.exit_code)
