@@ -124,7 +124,8 @@ def test_a_build_that_is_stopped_stops_its_compilers(
         path_folder / "go",
         f'[ "$1" = build ] || {{ echo go1.26.8; exit; }}\necho $$ > {compiler}\nread never < {compiler}',
     )
-    program = "import sys, tools.__main__ as m; m.MODULES = [x for x in m.MODULES if x.folder == 'etcd']; sys.exit(m.main(['build']))"
+    only_etcd = "m.MODULES = [module for module in m.MODULES if module.folder == 'etcd']"
+    program = f"import sys, tools.__main__ as m; {only_etcd}; sys.exit(m.main(['build']))"
     with subprocess.Popen(
         [sys.executable, "-c", program], cwd=PROJECT, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
