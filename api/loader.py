@@ -45,6 +45,12 @@ KINDS: dict[tuple[str, str], type[Kind]] = {
 }
 """What a directory may hold, by apiVersion and kind."""
 
+_UNUSED = {
+    ("v1", "Namespace"): "remove it: namespaces are made where replicas need them",
+    ("v1", "Config"): "name a kubeconfig under fromFile in Fleet.spec.secrets, or keep it outside the fleet directory",
+}
+"""What often lies beside a fleet's documents and does no harm."""
+
 _NAMESPACED = {name: kind.namespaced for (_, name), kind in KINDS.items()}
 _INTERNAL_VERSION = "infrastructure.modelplane.ai/v1alpha1"
 
@@ -172,9 +178,8 @@ class _Loading:
                 return None
         if kind := KINDS.get((str(version), str(name))):
             return kind
-        if (version, name) == ("v1", "Namespace"):
-            hint = "remove it: namespaces are made where replicas need them"
-            problem = describer.problem(Code.IGNORED_DOCUMENT, ("kind",), "is not used", hint, Severity.WARNING)
+        if unused := _UNUSED.get((str(version), str(name))):
+            problem = describer.problem(Code.IGNORED_DOCUMENT, ("kind",), "is not used", unused, Severity.WARNING)
             self.problems.append(problem)
             return None
         self._refuse(_unknown(str(version), str(name), describer))
@@ -250,8 +255,6 @@ def _unknown(version: str, name: str, describer: Describer) -> Problem:
     if kinds := [kind for known, kind in KINDS if known == version]:
         near = near_name(name, kinds)
         hint = f"did you mean {near}?" if near else suggestion(name, kinds) if version == API_VERSION else foreign
-        if (version, name) == ("v1", "Config"):
-            hint = "name a kubeconfig under fromFile in Fleet.spec.secrets; then it is no document"
         return describer.problem(Code.UNKNOWN_KIND, ("kind",), f"there is no kind {name} in {version}", hint)
     right = [known for known, kind in KINDS if kind == name]
     near = right[0] if len(right) == 1 else near_name(version, [API_VERSION])

@@ -107,7 +107,7 @@ class Describer:
 
     def refusals(self, kind: type[Kind], error: ValidationError) -> Iterator[Problem]:
         """Every fault that pydantic found, one problem each."""
-        details = error.errors(include_url=False)
+        details = [detail for detail in error.errors(include_url=False) if not _is_echo(detail)]
         misspelt = _misspelt(kind, details)
         for detail in details:
             path = _path(detail)
@@ -163,6 +163,11 @@ def _misspelt(kind: type[Kind], details: list[ErrorDetails]) -> dict[Path, Path]
         elif near is None and len(beside) == 1:
             pairs[path] = (*path[:-1], beside[0])
     return pairs
+
+
+def _is_echo(detail: ErrorDetails) -> bool:
+    """A list is called too short where its entries are wrong, although enough of them are there."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
 def _path(detail: ErrorDetails) -> Path:

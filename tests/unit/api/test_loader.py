@@ -1,0 +1,464 @@
+"""Faults of files, of documents, and between documents: each is one problem with its place and what to do."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from api.codes import Code
+from api.errors import InvalidFleet, Problem, Severity
+from api.loader import load
+from api.reading import LARGEST_FILE
+
+CLASS = """\
+apiVersion: modelplane.ai/v1alpha1
+kind: InferenceClass
+metadata:
+  name: h100x8
+spec:
+  devices:
+    - name: gpu
+      driver: gpu.nvidia.com
+      deviceClassName: gpu.nvidia.com
+      count: 8
+"""
+CLUSTER = """\
+apiVersion: modelplane.ai/v1alpha1
+kind: InferenceCluster
+metadata:
+  name: us
+spec:
+  cluster:
+    source: Existing
+    existing:
+      secretRef:
+        name: us-kubeconfig
+  nodePools:
+    - name: gpu
+      className: h100x8
+"""
+DEPLOYMENT = """\
+apiVersion: modelplane.ai/v1alpha1
+kind: ModelDeployment
+metadata:
+  name: qwen
+  namespace: ml-team
+spec:
+  replicas: 1
+  template:
+    spec:
+      engines:
+        - name: main
+          members:
+            - nodeSelector:
+                devices:
+                  - name: gpu
+                    selectors:
+                      - cel: device.driver ==
+              template:
+                spec:
+                  containers:
+                    - name: engine
+                      image: registry.example/engine:1
+"""
+SECRET = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: us-kubeconfig, namespace: modelplane-system}
+stringData: {kubeconfig: text}
+"""
+FLEET = """\
+apiVersion: modelplane.ai/v1alpha1
+kind: Fleet
+metadata: {name: prod}
+"""
+
+
+def write(directory: Path, files: dict[str, str | bytes]) -> None:
+    for name, content in files.items():
+        file = directory / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def problems(directory: Path) -> tuple[Problem, ...]:
+    try:
+        return load(directory, check_cel=lambda text: None if text.endswith("true") else "unexpected end").warnings
+    except InvalidFleet as refusal:
+        return refusal.problems
+
+
+def places(directory: Path, severity: Severity) -> list[tuple[str, str, int, str]]:
+    return [
+        (problem.code, str(Path(problem.file).relative_to(directory)), problem.line, problem.path)
+        for problem in problems(directory)
+        if problem.severity is severity
+    ]
+
+
+FILES: dict[str, tuple[dict[str, str | bytes], tuple[str, str, int, str]]] = {
+    "not YAML": ({"a.yaml": "a: 1\nb: c: d\n"}, (Code.NOT_YAML, "a.yaml", 2, "")),
+    "not JSON": ({"a.json": '{\n"a": [1,\n}'}, (Code.NOT_YAML, "a.json", 3, "")),
+    "an unclosed quote": ({"a.yaml": 'a: "b\n'}, (Code.NOT_YAML, "a.yaml", 2, "")),
+    "a control character": ({"a.yaml": "a: b\nc: \x07\n"}, (Code.NOT_YAML, "a.yaml", 2, "")),
+    "an unknown tag": ({"a.yaml": "a: b\nc: !vault x\n"}, (Code.NOT_YAML, "a.yaml", 2, "")),
+    "an object of Python": ({"a.yaml": "a: !!python/object/apply:os.getcwd []\n"}, (Code.NOT_YAML, "a.yaml", 1, "")),
+    "an undefined alias": ({"a.yaml": "a: *b\n"}, (Code.NOT_YAML, "a.yaml", 1, "")),
+    "a number beyond reason": ({"a.yaml": f"a: {'9' * 5000}\n"}, (Code.NOT_YAML, "a.yaml", 1, "")),
+    "half a surrogate pair": ({"a.json": '{"a": "\\ud83d"}'}, (Code.NOT_YAML, "a.json", 1, "")),
+    "an alias of itself": ({"a.yaml": "a: &x\n  b: [*x]\n"}, (Code.NOT_YAML, "a.yaml", 1, "")),
+    "a list as a key": ({"a.yaml": "? [a]\n: b\n"}, (Code.NOT_YAML, "a.yaml", 1, "")),
+    "empty": ({"a.yaml": ""}, (Code.EMPTY_FILE, "a.yaml", 1, "")),
+    "blank": ({"a.yaml": "\n  \n"}, (Code.EMPTY_FILE, "a.yaml", 1, "")),
+    "binary": ({"a.yaml": b"a: b\n\x00\x01"}, (Code.NOT_TEXT, "a.yaml", 2, "")),
+    "another encoding": ({"a.yaml": "a: ä\n".encode("utf-16")}, (Code.NOT_TEXT, "a.yaml", 1, "")),
+    "Latin-1": ({"a.yaml": "a: b\nc: ä\n".encode("latin-1")}, (Code.NOT_TEXT, "a.yaml", 2, "")),
+    "too large": ({"a.yaml": b"#" * (LARGEST_FILE + 1)}, (Code.TOO_LARGE, "a.yaml", 1, "")),
+    "too deep": ({"a.yaml": "[" * 100_000}, (Code.TOO_LARGE, "a.yaml", 1, "")),
+    "a duplicate key": (
+        {"a.yaml": CLASS.replace("kind:", "kind: Fleet\nkind:")},
+        (Code.DUPLICATE_KEY, "a.yaml", 3, ""),
+    ),
+    "a list": ({"a.yaml": "- a\n- b\n"}, (Code.NOT_A_DOCUMENT, "a.yaml", 1, "")),
+    "a text": ({"a.yaml": "text\n"}, (Code.NOT_A_DOCUMENT, "a.yaml", 1, "")),
+    "another program's settings": ({"a.yaml": "services: {}\n"}, (Code.NOT_A_DOCUMENT, "a.yaml", 1, "")),
+    "no kind": ({"a.yaml": CLASS.replace("kind: InferenceClass\n", "")}, (Code.MISSING_FIELD, "a.yaml", 1, "kind")),
+    "a kind that is a number": (
+        {"a.yaml": CLASS.replace("InferenceClass", "7")},
+        (Code.WRONG_TYPE, "a.yaml", 2, "kind"),
+    ),
+    "no name": (
+        {"a.yaml": CLASS.replace("  name: h", "  labels: {}\n  #")},
+        (Code.MISSING_FIELD, "a.yaml", 3, "metadata.name"),
+    ),
+    "a null name": ({"a.yaml": CLASS.replace("h100x8", "")}, (Code.MISSING_FIELD, "a.yaml", 4, "metadata.name")),
+    "an unknown kind": ({"a.yaml": CLASS.replace("Class\n", "Clas\n")}, (Code.UNKNOWN_KIND, "a.yaml", 2, "kind")),
+    "a replica by hand": (
+        {"a.yaml": CLASS.replace("InferenceClass", "ModelReplica")},
+        (Code.UNKNOWN_KIND, "a.yaml", 2, "kind"),
+    ),
+    "a config map": ({"a.yaml": "apiVersion: v1\nkind: ConfigMap\n"}, (Code.UNKNOWN_KIND, "a.yaml", 2, "kind")),
+    "a later version": (
+        {"a.yaml": CLASS.replace("v1alpha1", "v1")},
+        (Code.UNKNOWN_API_VERSION, "a.yaml", 1, "apiVersion"),
+    ),
+    "another system": (
+        {"a.yaml": "apiVersion: apps/v1\nkind: Deployment\n"},
+        (Code.UNKNOWN_API_VERSION, "a.yaml", 1, "apiVersion"),
+    ),
+    "a status": ({"a.yaml": CLASS + "status: {}\n"}, (Code.UNKNOWN_FIELD, "a.yaml", 11, "status")),
+    "no documents": ({"notes.txt": "text"}, (Code.NO_DOCUMENTS, ".", 0, "")),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), FILES.values(), ids=FILES)
+def test_a_fault_of_a_file_is_one_error(
+    files: dict[str, str | bytes], expected: tuple[str, str, int, str], tmp_path: Path
+) -> None:
+    write(tmp_path, files)
+    assert places(tmp_path, Severity.ERROR) == [expected]
+    assert all(problem.hint for problem in problems(tmp_path))
+
+
+BETWEEN: dict[str, tuple[dict[str, str | bytes], list[tuple[str, str, int, str]]]] = {
+    "a missing class": (
+        {"a.yaml": CLUSTER, "b.yaml": CLASS.replace("h100x8", "h100")},
+        [(Code.MISSING_CLASS, "a.yaml", 13, "spec.nodePools[0].className")],
+    ),
+    "no class at all": ({"a.yaml": CLUSTER}, [(Code.MISSING_CLASS, "a.yaml", 13, "spec.nodePools[0].className")]),
+    "a class with a fault of its own": (
+        {"a.yaml": CLUSTER, "b.yaml": CLASS.replace("count: 8", "count: 0")},
+        [(Code.OUT_OF_RANGE, "b.yaml", 10, "spec.devices[0].count")],
+    ),
+    "a class in a file that is not YAML": (
+        {"a.yaml": CLUSTER, "b.yaml": CLASS + "a: b: c\n"},
+        [(Code.NOT_YAML, "b.yaml", 11, "")],
+    ),
+    "a class in a file that is binary": ({"a.yaml": CLUSTER, "b.yaml": b"\xff"}, [(Code.NOT_TEXT, "b.yaml", 1, "")]),
+    "a class whose kind is misspelt": (
+        {"a.yaml": CLUSTER, "b.yaml": CLASS.replace("kind", "Kind")},
+        [(Code.UNKNOWN_FIELD, "b.yaml", 2, "Kind")],
+    ),
+    "a class of another cloud": (
+        {
+            "a.yaml": CLUSTER.replace("Existing", "Vultr").replace(
+                "existing:\n      secretRef:\n        name", "vultr:\n        region"
+            ),
+            "b.yaml": CLASS,
+        },
+        [(Code.UNFIT_CLASS, "a.yaml", 12, "spec.nodePools[0].className")],
+    ),
+    "the same document twice": (
+        {"a/a.yaml": CLASS, "b/b.yaml": "# a copy\n" + CLASS},
+        [(Code.DUPLICATE_DOCUMENT, "b/b.yaml", 5, "metadata.name")],
+    ),
+    "the same document twice in one file": (
+        {"a.yaml": f"{CLASS}---\n{CLASS}"},
+        [(Code.DUPLICATE_DOCUMENT, "a.yaml", 15, "metadata.name")],
+    ),
+    "the default namespace, named and not": (
+        {
+            "a.yaml": SECRET.replace("modelplane-system", "default"),
+            "b.yaml": SECRET.replace(", namespace: modelplane-system", ""),
+        },
+        [(Code.DUPLICATE_DOCUMENT, "b.yaml", 3, "metadata.name")],
+    ),
+    "two fleets": (
+        {"a.yaml": FLEET, "b.yaml": FLEET.replace("prod", "test")},
+        [(Code.DUPLICATE_DOCUMENT, "b.yaml", 3, "metadata.name")],
+    ),
+    "bad CEL": (
+        {"a.yaml": DEPLOYMENT},
+        [
+            (
+                Code.BAD_CEL,
+                "a.yaml",
+                17,
+                "spec.template.spec.engines[0].members[0].nodeSelector.devices[0].selectors[0].cel",
+            )
+        ],
+    ),
+    "more replicas than the fleet allows": (
+        {"a.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 11").replace("device.driver ==", '"true"')},
+        [(Code.OUT_OF_RANGE, "a.yaml", 7, "spec.replicas")],
+    ),
+    "a limit in a Fleet with a fault": (
+        {
+            "a.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 11").replace("device.driver ==", '"true"'),
+            "f.yaml": FLEET + "spec:\n  limits: {replicas: 20}\n  tag: {}\n",
+        },
+        [(Code.UNKNOWN_FIELD, "f.yaml", 6, "spec.tag")],
+    ),
+    "a hub that serves": (
+        {
+            "a.yaml": f"{CLASS}---\n{CLUSTER}",
+            "f.yaml": FLEET + "spec:\n  gateway:\n    kubeconfigSecretRef: {name: us-kubeconfig}\n",
+        },
+        [(Code.BROKEN_RULE, "f.yaml", 6, "spec.gateway.kubeconfigSecretRef")],
+    ),
+    "an endpoint with a label of ours": (
+        {
+            "a.yaml": dedent("""\
+                apiVersion: modelplane.ai/v1alpha1
+                kind: ModelEndpoint
+                metadata:
+                  name: outside
+                  labels:
+                    modelplane.ai/deployment: qwen
+                spec: {url: "https://api.example.com"}
+                """)
+        },
+        [(Code.BROKEN_RULE, "a.yaml", 6, "metadata.labels[modelplane.ai/deployment]")],
+    ),
+    "several faults in several files": (
+        {
+            "b.yaml": CLUSTER.replace("className", "classname"),
+            "a.yaml": CLASS.replace("name: gpu", "nam: gpu").replace("8\n", "eight\n"),
+        },
+        [
+            (Code.UNKNOWN_FIELD, "a.yaml", 7, "spec.devices[0].nam"),
+            (Code.WRONG_TYPE, "a.yaml", 10, "spec.devices[0].count"),
+            (Code.UNKNOWN_FIELD, "b.yaml", 13, "spec.nodePools[0].classname"),
+        ],
+    ),
+    "names as Python spells them": (
+        {"a.yaml": CLASS.replace("deviceClassName", "device_class_name")},
+        [(Code.UNKNOWN_FIELD, "a.yaml", 9, "spec.devices[0].device_class_name")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), BETWEEN.values(), ids=BETWEEN)
+def test_a_fault_between_documents_is_no_cascade(
+    files: dict[str, str | bytes], expected: list[tuple[str, str, int, str]], tmp_path: Path
+) -> None:
+    write(tmp_path, files)
+    assert places(tmp_path, Severity.ERROR) == expected
+    assert all(problem.hint for problem in problems(tmp_path))
+
+
+WARNINGS: dict[str, tuple[dict[str, str | bytes], list[tuple[str, str, int, str]]]] = {
+    "a comment only": ({"a.yaml": "# later\n", "b.yaml": CLASS}, [(Code.EMPTY_DOCUMENT, "a.yaml", 1, "")]),
+    "a separator at the end": ({"a.yaml": f"---\n{CLASS}---\n# end\n"}, [(Code.EMPTY_DOCUMENT, "a.yaml", 14, "")]),
+    "a namespace": (
+        {"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml-team}\n"},
+        [(Code.IGNORED_DOCUMENT, "a.yaml", 2, "kind")],
+    ),
+    "a kubeconfig that nothing names": (
+        {"a.yaml": "apiVersion: v1\nkind: Config\n"},
+        [(Code.IGNORED_DOCUMENT, "a.yaml", 2, "kind")],
+    ),
+    "a cluster whose Secret nothing brings": (
+        {"a.yaml": CLUSTER, "b.yaml": CLASS},
+        [(Code.MISSING_KEY, "a.yaml", 9, "spec.cluster.existing.secretRef")],
+    ),
+    "a Secret without the key": (
+        {"a.yaml": CLUSTER, "b.yaml": CLASS, "c.yaml": SECRET.replace("kubeconfig: text", "config: text")},
+        [(Code.MISSING_KEY, "a.yaml", 9, "spec.cluster.existing.secretRef")],
+    ),
+    "a cache that is not there": (
+        {
+            "a.yaml": DEPLOYMENT.replace("device.driver ==", '"true"').replace(
+                "engines:", "modelCacheRef: {name: x}\n      engines:"
+            )
+        },
+        [(Code.MISSING_CACHE, "a.yaml", 10, "spec.template.spec.modelCacheRef.name")],
+    ),
+    "settings of no cluster": (
+        {"a.yaml": FLEET + "spec:\n  clusters:\n    us: {}\n"},
+        [(Code.UNUSED_SETTING, "a.yaml", 6, "spec.clusters.us")],
+    ),
+    "a namespace of what has none": (
+        {"a.yaml": FLEET.replace("prod", "prod, namespace: x")},
+        [(Code.UNUSED_SETTING, "a.yaml", 3, "metadata.namespace")],
+    ),
+    "memory that no driver reports": (
+        {"a.yaml": CLASS + "      capacity: {memory: {value: 80Gi}}\n"},
+        [(Code.CAUTION, "a.yaml", 11, "spec.devices[0].capacity.memory.value")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), WARNINGS.values(), ids=WARNINGS)
+def test_a_warning_lets_the_fleet_load(
+    files: dict[str, str | bytes], expected: list[tuple[str, str, int, str]], tmp_path: Path
+) -> None:
+    write(tmp_path, files)
+    assert places(tmp_path, Severity.ERROR) == []
+    assert places(tmp_path, Severity.WARNING) == expected
+    assert all(problem.hint for problem in problems(tmp_path))
+
+
+HINTS = {
+    "did you mean InferenceClass?": CLASS.replace("Class\n", "Clas\n"),
+    "did you mean modelplane.ai/v1alpha1?": CLASS.replace("v1alpha1", "v1"),
+    "did you mean deviceClassName?": CLASS.replace("deviceClassName", "deviceclassname"),
+    "did you mean devices?": CLASS.replace("devices:", "device:"),
+    "did you mean name?": CLASS.replace("- name", "- title"),
+    "did you mean apiVersion?": CLASS.replace("apiVersion", "apiversion"),
+    "did you mean DRA?": CLASS + "      claim: dra\n",
+    "put it in quotes": CLASS + "      attributes: {a: {version: 9.0}}\n",
+    "did you mean h100x8?": CLASS + "---\n" + CLUSTER.replace("h100x8", "h100-x8"),
+}
+
+
+@pytest.mark.parametrize(("hint", "text"), HINTS.items(), ids=HINTS)
+def test_a_hint_says_what_was_probably_meant(hint: str, text: str, tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": text})
+    errors = [problem for problem in problems(tmp_path) if problem.severity is Severity.ERROR]
+    assert [problem.hint for problem in errors] == [hint]
+
+
+def test_both_places_of_a_duplicate_are_named(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": CLASS, "b.yaml": CLASS})
+    text = str(problems(tmp_path)[0])
+    assert f"{tmp_path}/a.yaml:4" in text
+    assert f"{tmp_path}/b.yaml:4" in text
+
+
+def test_what_is_read_and_what_is_not(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    directory = tmp_path / "fleet"
+    write(
+        directory,
+        {
+            "a.yaml": CLASS,
+            "deep/er/b.yml": CLASS.replace("h100x8", "b"),
+            "c.json": '{"apiVersion": "modelplane.ai/v1alpha1", "kind": "Fleet", "metadata": {"name": "p\\u0072od"}}',
+            "many.yaml": f"{CLASS.replace('h100x8', 'd')}---\n{CLASS.replace('h100x8', 'e')}",
+            ".hidden/f.yaml": "not: [yaml",
+            ".g.yaml": "not: [yaml",
+            "Pulumi.yaml": "name: fleet\nruntime: python\n",
+            "Pulumi.prod.yaml": "config: {}\n",
+            "notes.md": "not: [yaml",
+        },
+    )
+    write(outside, {"h.yaml": CLASS.replace("h100x8", "h"), "i": CLASS.replace("h100x8", "i")})
+    (directory / "linked").symlink_to(outside, target_is_directory=True)
+    (directory / "around").symlink_to(directory, target_is_directory=True)
+    documents = load(directory, [outside / "i", directory / "a.yaml"])
+    assert sorted(documents.classes) == ["b", "d", "e", "h", "h100x8", "i"]
+    assert documents.fleet is not None
+    assert documents.fleet.name == "prod"
+    assert documents.where(documents.classes["e"]) == f"{directory}/many.yaml:12"
+    assert documents.where(documents.classes["e"], ("spec", "devices", 0, "count")) == f"{directory}/many.yaml:21"
+
+
+def _make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+UNREADABLE: dict[str, Callable[[Path], None]] = {
+    "a link to nothing": lambda path: path.symlink_to("nowhere"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a pipe": _make_fifo,
+}
+
+
+@pytest.mark.parametrize("make", UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_an_error(make: Callable[[Path], None], tmp_path: Path) -> None:
+    write(tmp_path, {"b.yaml": CLUSTER})
+    make(tmp_path / "a.yaml")
+    assert places(tmp_path, Severity.ERROR) == [(Code.UNREADABLE, "a.yaml", 0, "")]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": CLASS, "b.yaml": CLUSTER})
+    (tmp_path / "a.yaml").chmod(0)
+    assert places(tmp_path, Severity.ERROR) == [(Code.UNREADABLE, "a.yaml", 0, "")]
+
+
+def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFleet, match="cannot be listed") as refusal:
+        load(tmp_path / "nowhere")
+    assert [problem.code for problem in refusal.value.problems] == [Code.UNREADABLE]
+
+
+def test_a_file_that_brings_a_value_is_no_document(tmp_path: Path) -> None:
+    source = "spec:\n  secrets:\n    - name: s\n      keys: {k: {fromFile: ../keys/k.yaml}}\n"
+    write(tmp_path, {"fleet/f.yaml": FLEET + source, "keys/k.yaml": "not: [yaml", "fleet/c.yaml": CLASS})
+    assert places(tmp_path, Severity.ERROR) == []
+
+
+def test_a_few_aliases_are_fine_and_a_bomb_is_refused(tmp_path: Path) -> None:
+    shared = CLASS.replace("    - name: gpu", "    - &gpu\n      name: gpu") + "    - <<: *gpu\n      name: second\n"
+    write(tmp_path, {"a.yaml": shared})
+    assert load(tmp_path).classes["h100x8"].spec.devices[1].count == 8
+    levels = "".join(f"l{n + 1}: &l{n + 1} [{', '.join([f'*l{n}'] * 10)}]\n" for n in range(12))
+    write(tmp_path, {"b.yaml": f"l0: &l0 [a, a, a]\n{levels}"})
+    assert places(tmp_path, Severity.ERROR) == [(Code.TOO_LARGE, "b.yaml", 1, "")]
+
+
+def test_texts_of_yaml_1_2_stay_texts(tmp_path: Path) -> None:
+    text = SECRET.replace("kubeconfig: text", "a: yes, b: 2026-07-01, c: =, d: '5', e: \"\\u00e9\"")
+    write(tmp_path, {"a.yaml": text})
+    values = load(tmp_path).secrets["modelplane-system", "us-kubeconfig"].values()
+    assert values == {"a": b"yes", "b": b"2026-07-01", "c": b"=", "d": b"5", "e": "é".encode()}
+
+
+def test_a_null_is_absent(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": CLASS.replace("count: 8", "count:").replace("spec:", "spec:\n  description: null")})
+    assert load(tmp_path).classes["h100x8"].spec.devices[0].count == 1
+
+
+def test_the_digest_follows_content_and_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path, {"1/a.yaml": CLASS, "1/b.yaml": CLUSTER, "1/s.yaml": SECRET})
+    write(tmp_path, {"2/all.yaml": f"# moved\n\n{SECRET}---\n{CLUSTER}---\n{CLASS}"})
+    write(tmp_path, {"3/all.yaml": f"{SECRET.replace('text', 'other')}---\n{CLUSTER}---\n{CLASS}"})
+    first, moved, rotated = (load(tmp_path / name).digest() for name in "123")
+    assert first == moved
+    assert first != rotated
+
+
+def test_a_provider_configuration_is_read_for_its_project(tmp_path: Path) -> None:
+    text = "apiVersion: {}.m.upbound.io/v1beta1\nkind: ClusterProviderConfig\nmetadata: {{name: default}}\nspec: {}\n"
+    write(tmp_path, {"a.yaml": text.format("gcp", "{projectID: my-project, credentials: {source: Secret}}")})
+    write(tmp_path, {"b.yaml": text.format("aws", "{credentials: {source: Secret}}")})
+    configs = load(tmp_path).provider_configs
+    assert {key: config.project for key, config in configs.items()} == {
+        ("gcp", "default"): "my-project",
+        ("aws", "default"): None,
+    }
