@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock
 
-from api.errors import LocalFleetError
+from api.errors import Cancelled, LocalFleetError
 from local import clusters, network, objects, processes, stages, traffic
 from local import state as remembered
 from local.clusters import COMPONENTS, Site
@@ -57,7 +57,17 @@ def up(plan: LocalPlan, *, progress: Progress, wait: float = START_SECONDS) -> t
     for warning in plan.warnings:
         progress(f"warning: {warning}")
     with remembered.locked(folder):
-        return _Start(plan, folder, toolbox, progress, time.monotonic() + wait).run()
+        try:
+            return _Start(plan, folder, toolbox, progress, time.monotonic() + wait).run()
+        except KeyboardInterrupt as error:
+            hint = "`modelplane local up` goes on from here, `modelplane local down` ends what runs"
+            raise Cancelled("stopped while the local fleet was starting", hint=hint) from error
+
+
+def exists(directory: Path) -> bool:
+    """Whether there is anything of a local fleet: its folder, or a process."""
+    folder = home(directory)
+    return folder.exists() or bool(processes.marked(folder))
 
 
 def status(directory: Path) -> tuple[PartStatus, ...]:

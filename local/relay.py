@@ -122,9 +122,11 @@ async def _serve(listener: socket.socket, connect: Opener) -> asyncio.Server:
         except OSError:
             writer.transport.abort()
             return
-        await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
-        far_writer.close()
-        writer.close()
+        try:
+            await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
+        finally:
+            far_writer.close()
+            writer.close()
 
     listener.settimeout(0)
     return await asyncio.start_server(carry, sock=listener, backlog=_BACKLOG)

@@ -177,7 +177,7 @@ def _model(spec: Mapping[str, Any]) -> str:
     containers = spec.get("containers") or [{}]
     words: list[str] = [*(containers[0].get("command") or []), *(containers[0].get("args") or [])]
     for flag in _MODEL_FLAGS:
-        for word, following in zip(words, [*words[1:], ""], strict=True):
+        for word, following in itertools.pairwise([*words, ""]):
             if word == flag and following:
                 return following
             if word.startswith(flag + "="):
