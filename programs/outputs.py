@@ -10,7 +10,7 @@ Outputs hold no clock except `since` values and condition times, which change on
 from enum import Enum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from api.base import Condition
@@ -31,6 +31,10 @@ UNKNOWN = Unknown.UNKNOWN
 
 MaybeText = Annotated[Unknown | str | None, Field(union_mode="left_to_right")]
 MaybeFlag = Annotated[Unknown | bool, Field(union_mode="left_to_right")]
+KnownConditions = Annotated[
+    tuple[Condition, ...], BeforeValidator(lambda found: () if found == UNKNOWN.value else found)
+]
+"""Conditions; a list that a failed update left unresolved reads as empty, so that the stack stays readable."""
 
 
 class Outputs(BaseModel):
@@ -128,7 +132,7 @@ class GatewayOutputs(Outputs):
     """Address clients use: the fleet's `gateway.address`, else the Gateway's own."""
     ready: MaybeFlag = False
     foreign_namespaces: tuple[str, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: KnownConditions = ()
 
 
 class LedgerMember(Outputs):
@@ -272,7 +276,7 @@ class ServiceState(Outputs):
     backends: tuple[ServiceBackend, ...] = ()
     empty_entries: tuple[int, ...] = ()
     accepted: MaybeFlag = False
-    conditions: tuple[Condition, ...] = ()
+    conditions: KnownConditions = ()
 
 
 class RoutingOutputs(Outputs):
