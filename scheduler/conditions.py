@@ -20,7 +20,7 @@ _ALONE = {
 def replicas_scheduled(demand: Demand, placed: int, verdicts: Sequence[Verdict]) -> Condition:
     """Say how many of the wanted replicas have a place, and the reasons where some have none."""
     if demand.invalid_selector is not None:
-        held = f"; {placed} running {_replicas(placed)} held as they are" if placed else ""
+        held = f"; {placed} running {_held(placed)}" if placed else ""
         return _false("InvalidNodeSelector", f"Invalid nodeSelector CEL expression: {demand.invalid_selector}{held}")
     if placed >= demand.wanted:
         if demand.wanted == 0:
@@ -48,8 +48,8 @@ def _nothing_placed(verdicts: Sequence[Verdict]) -> str:
     return "InsufficientCapacity"
 
 
-def _replicas(count: int) -> str:
-    return "replica is" if count == 1 else "replicas are"
+def _held(count: int) -> str:
+    return "replica is held as it is" if count == 1 else "replicas are held as they are"
 
 
 def _false(reason: str, message: str) -> Condition:

