@@ -5,6 +5,7 @@ from importlib import import_module
 
 from api.errors import InvocationError
 from programs.context import Context, edge
+from programs.preflight import refuse_unsupported
 
 KINDS = ("gateway", "cluster", "serving", "placement", "workloads", "routing")
 
@@ -27,4 +28,5 @@ def program_of(kind: str) -> Callable[[Context], None]:
 def run(context: Context) -> None:
     """Run the program of the context's stack; problems its reader can fix end in one clean line."""
     with edge():
+        refuse_unsupported(context.documents, context.fleet)
         program_of(context.kind)(context)

@@ -16,19 +16,14 @@ def program(context: Context) -> None:
     """Export the cluster's pools, facts and kubeconfig.
 
     Raises:
-        InvocationError: the cluster is not in the documents, or its source is one this release cannot make.
+        InvocationError: the cluster is not in the documents.
 
     """
     cluster = _document(context)
     last = context.last(ClusterOutputs)
     existing = cluster.spec.cluster.existing
     if existing is None:
-        raise InvocationError(
-            f"spec.cluster.source: this release cannot make a cluster on {cluster.spec.cluster.source} yet",
-            where=cluster.subject,
-            hint="use source Existing with a kubeconfig",
-            code="MP115",
-        )
+        raise AssertionError("preflight refuses a source other than Existing")
     kubeconfig = secret_value(context, existing.secret_ref.name, existing.secret_ref.key, names.SYSTEM_NAMESPACE)
     declared = ClusterOutputs(
         cluster=cluster.name,

@@ -4,43 +4,23 @@ import pulumi
 from pulumi import ResourceOptions
 
 from api import names
-from api.errors import InvocationError
 from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
 from components.kubernetes_objects import provider
 from programs.context import Context
 from programs.outputs import GatewayOutputs
 from programs.probe import probe
 from programs.secret_values import secret_value
-from programs.unsupported import refuse_charts
 
 HUB = "hub"
 
 
 def program(context: Context) -> None:
-    """Register the hub's Gateway and export where clients find it.
-
-    Raises:
-        InvocationError: the documents hold no InferenceGateway, or the Fleet names no hub.
-
-    """
+    """Register the hub's Gateway and export where clients find it."""
     fleet = context.fleet
-    if context.documents.gateway is None:
-        raise InvocationError(
-            "the documents hold no InferenceGateway",
-            where=str(context.documents.directory),
-            hint="add one called default; taking the front door away is `modelplane destroy`",
-            code="MP112",
-        )
     settings = fleet.spec.gateway
-    if settings.kubeconfig_secret_ref is None:
-        raise InvocationError(
-            "the Fleet does not say where the gateway runs",
-            where=fleet.subject,
-            hint="set spec.gateway.kubeconfigSecretRef to the Secret with the hub's kubeconfig",
-            code="MP113",
-        )
-    refuse_charts(fleet.subject, "spec.gateway.charts", ["traefik"], {"traefik": settings.charts.traefik})
     reference = settings.kubeconfig_secret_ref
+    if reference is None:
+        raise AssertionError("preflight refuses a fleet without a hub")
     kubeconfig = secret_value(context, reference.name, reference.key, names.SYSTEM_NAMESPACE)
     last = context.last(GatewayOutputs)
     foreign = last.foreign_namespaces if last else ()

@@ -1,27 +1,43 @@
 """Values of the Secrets that documents name, for the program that needs them. They are never printed."""
 
+import pulumi
+
 from api.errors import ModelplaneError
-from api.secrets import secret_values
+from api.secrets import ConfigSource, SecretSource, resolve
 from programs.context import Context
 
 
 class MissingSecret(ModelplaneError):
-    """A Secret, or a key of one, that a program needs and that nothing provides."""
+    """A Secret's key that nothing provides, or whose source gives no value."""
 
     code = "MP331"
 
 
 def secret_value(context: Context, name: str, key: str, namespace: str) -> str:
-    """The value of one key.
+    """The value of one key, from documents, files, variables, Pulumi config or another stack's outputs.
 
     Raises:
-        MissingSecret: no document and no `Fleet.spec.secrets` entry provides it, or its source cannot be read.
+        MissingSecret: nothing provides the key, or its source gives no value.
+        UnreadableStack: the stack its source names cannot be read.
 
     """
-    values = secret_values(context.documents, namespace, name)
+    values = resolve(context.documents, namespace, name)
     if key not in values:
         raise MissingSecret(
             f"Secret {namespace}/{name} has no key {key}",
             hint="add the key to the Secret, or to its entry in Fleet spec.secrets",
         )
-    return values[key]
+    value = values[key]
+    return value if isinstance(value, str) else _resolved(context, value, f"Secret {namespace}/{name} key {key}")
+
+
+def _resolved(context: Context, source: SecretSource, what: str) -> str:
+    if isinstance(source, ConfigSource):
+        value = pulumi.Config("modelplane").get(source.key)
+        where = f"config modelplane:{source.key}"
+    else:
+        value = (context.reader(source.stack) or {}).get(source.output)
+        where = f"output {source.output} of stack {source.stack}"
+    if not isinstance(value, str) or not value:
+        raise MissingSecret(f"{what}: {where} gives no text", hint="set it, or name another source")
+    return value

@@ -4,27 +4,12 @@ import pulumi
 from pulumi import ResourceOptions
 
 from api import names
-from api.errors import InvocationError, MissingInput
+from api.errors import MissingInput
 from api.fleets import serving_stack_for
 from components.kubernetes_objects import provider
 from components.serving_stack import ServingStack, ServingStackArgs
 from programs.context import Context
 from programs.outputs import Capabilities, ClusterOutputs, ServingOutputs
-from programs.unsupported import refuse_charts
-
-CHARTS = {
-    "Standard": (
-        "cert-manager",
-        "envoy-gateway",
-        "ai-gateway-crds",
-        "ai-gateway",
-        "prometheus",
-        "leader-worker-set",
-        "node-feature-discovery",
-        "dra-driver",
-    )
-}
-"""Charts a serving stack is made of; each has to be switched off while this release installs none."""
 
 
 def program(context: Context) -> None:
@@ -32,7 +17,6 @@ def program(context: Context) -> None:
 
     Raises:
         MissingInput: the cluster stack has not been brought up.
-        InvocationError: the documents ask for a stack or a chart this release does not install.
 
     """
     name = context.cluster_name
@@ -42,20 +26,6 @@ def program(context: Context) -> None:
             f"the outputs of {context.stack('cluster', name)} are not there yet", hint="bring that stack up first"
         )
     settings = serving_stack_for(context.fleet, name)
-    if cluster.stack not in CHARTS:
-        raise InvocationError(
-            f"spec.stack: this release serves Standard clusters and cannot install {cluster.stack}",
-            where=f"InferenceCluster {name}",
-            code="MP117",
-        )
-    refuse_charts(context.fleet.subject, "spec.servingStack.charts", CHARTS[cluster.stack], settings.charts)
-    if settings.inference_pools:
-        raise InvocationError(
-            "spec.servingStack.inferencePools: this release routes to Services and installs no InferencePools",
-            where=context.fleet.subject,
-            hint="set spec.servingStack.inferencePools: false",
-            code="MP118",
-        )
     fleet = context.fleet.name
     access = provider(name, cluster.kubeconfig, f"{fleet}/{name}", ResourceOptions())
     args = ServingStackArgs(

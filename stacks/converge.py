@@ -193,6 +193,7 @@ class Pass:
                 if entry.state == "active"
                 and states is not None
                 and entry.key in states.replicas
+                and states.replicas[entry.key].applied is True
                 and states.replicas[entry.key].ready is not True
             ]
             if waited:

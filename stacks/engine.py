@@ -10,7 +10,9 @@ import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,7 @@ class Engine:
         self._debug = debug
         self._variables = {**environment.variables, **plugin_variables()}
         self._command = _pulumi_command()
+        self._existing: set[str] = set()
 
     def up(self, stack: StackName, *, refresh: bool, continue_on_error: bool = False) -> Operation:
         """Bring one stack up; the stack is made when it does not exist."""
@@ -139,6 +142,7 @@ class Engine:
                 on_event=watch, suppress_outputs=True, suppress_progress=True, color="never", show_secrets=False
             )
             found.workspace.remove_stack(str(stack))
+            self._existing.discard(str(stack))
         except engine_errors.CommandError as error:
             return self._failed(stack, "destroy", started, watch, [], error)
         return Operation(stack=stack, action="destroy", changes=watch.changes, seconds=time.monotonic() - started)
@@ -177,6 +181,7 @@ class Engine:
             except ValueError:
                 continue
             found[name] = entry.get("resourceCount") or 0
+            self._existing.add(str(name))
         return found
 
     def _run(self, *arguments: str) -> str | engine_errors.CommandError:
@@ -195,14 +200,17 @@ class Engine:
 
     def _stack(self, stack: StackName, inline: Callable[[], None]) -> automation.Stack:
         self._prepare()
-        options = automation.LocalWorkspaceOptions(
+        workspace = automation.LocalWorkspace(
             work_dir=str(self.environment.work_dir),
+            program=inline,
             env_vars=dict(self._variables),
             pulumi_command=self._command,
         )
-        return automation.create_or_select_stack(
-            stack_name=str(stack), project_name=PROJECT, program=inline, opts=options
-        )
+        if str(stack) not in self._existing:
+            with suppress(engine_errors.StackAlreadyExistsError):
+                workspace.create_stack(str(stack))
+            self._existing.add(str(stack))
+        return _LeanStack(str(stack), workspace)
 
     def _failed(
         self,
@@ -228,6 +236,24 @@ class Engine:
             seconds=time.monotonic() - started,
             error=known,
             messages=tuple(watch.errors),
+        )
+
+
+class _LeanStack(automation.Stack):
+    """An existing stack; its operations neither select it nor read outputs after: four starts of the CLI saved."""
+
+    def __init__(self, name: str, workspace: automation.Workspace) -> None:
+        self.name = name
+        self.workspace = workspace
+
+    def outputs(self) -> automation.OutputMap:
+        """Nothing: the caller reads outputs when it needs them."""
+        return {}
+
+    def info(self, show_secrets: bool | None = None) -> automation.UpdateSummary:  # noqa: ARG002, FBT001
+        """An empty summary: the caller has watched the operation's events."""
+        return automation.UpdateSummary(
+            kind="update", start_time=datetime.now(UTC), message="", environment={}, config={}, result="succeeded"
         )
 
 

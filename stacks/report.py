@@ -36,13 +36,17 @@ class Report:
     @property
     def errors(self) -> list[ModelplaneError]:
         """Everything that failed and was not made good later in the pass."""
-        failed = [operation.error for operation in self.last.values() if operation.error is not None]
-        return [*self.failures, *failed]
+        return [*self.failures, *(operation.error for operation in self._failed if operation.error)]
+
+    @property
+    def _failed(self) -> list[Operation]:
+        return [operation for operation in self.last.values() if operation.error is not None]
 
     @property
     def exit_code(self) -> int:
         """The most severe of what happened."""
-        codes = {self._code(error) for error in self.errors}
+        codes = {_code(operation) for operation in self._failed}
+        codes |= {ERROR for _ in self.failures}
         if any(not cluster.reachable for cluster in self.clusters.values()):
             codes.add(UNREACHABLE)
         if self.placement and any(state.placed < state.wanted for state in self.placement.deployments.values()):
@@ -50,10 +54,6 @@ class Report:
         if self.timed_out:
             codes.add(TIMEOUT)
         return next((code for code in SEVERITY if code in codes), DONE)
-
-    @staticmethod
-    def _code(error: ModelplaneError) -> int:
-        return FAILED if error.code == "MP340" else error.exit_code
 
     @property
     def changed(self) -> int:
@@ -79,6 +79,14 @@ class Report:
             "services": {key: state.plain() for key, state in (self.routing.services if self.routing else {}).items()},
             "errors": [_error(error) for error in self.errors],
         }
+
+
+def _code(operation: Operation) -> int:
+    """What a failed operation means for the whole pass: a cluster's failure is one cluster's."""
+    code = operation.error.exit_code if operation.error else DONE
+    if code in SEVERITY and code != ERROR:
+        return code
+    return FAILED if operation.stack.cluster else ERROR
 
 
 def _error(error: ModelplaneError | None) -> dict[str, str] | None:
