@@ -4,10 +4,12 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from components.weights import LARGEST, spread
+
+STEADY = settings(deadline=None, derandomize=True)
 
 TABLE: dict[str, tuple[list[tuple[int, int]], list[list[int]]]] = {
     "90/10": ([(90, 1), (10, 1)], [[9], [1]]),
@@ -38,6 +40,7 @@ SMALL = st.lists(st.tuples(st.integers(1, 100), st.integers(0, 12)), min_size=1,
 """Small enough for exact ratios: nothing has to be rounded down to the largest weight."""
 
 
+@STEADY
 @given(ENTRIES)
 def test_every_endpoint_has_a_weight_a_gateway_takes(entries: list[tuple[int, int]]) -> None:
     weights = spread(entries)
@@ -46,12 +49,14 @@ def test_every_endpoint_has_a_weight_a_gateway_takes(entries: list[tuple[int, in
     assert all(isinstance(weight, int) for group in weights for weight in group)
 
 
+@STEADY
 @given(SMALL)
 def test_entries_keep_their_ratio_exactly(entries: list[tuple[int, int]]) -> None:
     sums = [(weight, sum(group)) for (weight, count), group in zip(entries, spread(entries), strict=True) if count]
     assert len({Fraction(total, weight) for weight, total in sums}) <= 1
 
 
+@STEADY
 @given(SMALL, st.data())
 def test_an_entry_s_share_does_not_depend_on_how_many_stand_behind_it(
     entries: list[tuple[int, int]], data: st.DataObject
@@ -61,6 +66,7 @@ def test_an_entry_s_share_does_not_depend_on_how_many_stand_behind_it(
     assert _shares(entries) == _shares(other)
 
 
+@STEADY
 @given(ENTRIES)
 def test_endpoints_of_one_entry_differ_little_and_the_first_have_more(entries: list[tuple[int, int]]) -> None:
     for group in spread(entries):
@@ -69,6 +75,7 @@ def test_endpoints_of_one_entry_differ_little_and_the_first_have_more(entries: l
         assert not group or max(group) - min(group) <= 1
 
 
+@STEADY
 @given(ENTRIES, st.integers(0, 8))
 def test_an_entry_without_endpoints_changes_nothing(entries: list[tuple[int, int]], position: int) -> None:
     where = min(position, len(entries))
@@ -78,6 +85,7 @@ def test_an_entry_without_endpoints_changes_nothing(entries: list[tuple[int, int
     assert [*found[:where], *found[where + 1 :]] == spread(entries)
 
 
+@STEADY
 @given(ENTRIES)
 def test_weights_that_had_to_be_rounded_stay_close(entries: list[tuple[int, int]]) -> None:
     weights = spread(entries)
