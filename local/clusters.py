@@ -114,7 +114,7 @@ def restart(site: Site, toolbox: Toolbox, deadline: float, cancelled: Event) -> 
     _forget_strangers(site)
     running = components(site)
     for component, option in COMPONENTS.items():
-        if component not in running and not network.is_free("127.0.0.1", site.ports[option]):
+        if component not in running and not network.becomes_free("127.0.0.1", site.ports[option]):
             raise port_in_use("127.0.0.1", site.ports[option], f"{site.name}/{component}", "stop it, then try again")
     _run("start", site, toolbox, ["--config", str(site.home / site.name / "kwok.json")], deadline, cancelled)
 

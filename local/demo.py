@@ -6,6 +6,7 @@ stays up for looking around; the next run takes it down and begins afresh.
 """
 
 import argparse
+import itertools
 import json
 import os
 import shlex
@@ -76,7 +77,7 @@ class Demo:
         self.heading("The documents")
         say(f"copied from {EXAMPLE.relative_to(PROJECT)} to {shown(self.fleet)}:")
         for file in sorted(self.fleet.iterdir()):
-            say(f"  {file.name:<16}{_first_comment(file)}")
+            say(f"  {file.name:<16}{first_sentence(file)}")
 
     def start_clusters(self) -> None:
         """Start API servers, nodes, gateways and engines."""
@@ -121,11 +122,11 @@ class Demo:
         say(f"documents of {step.relative_to(PROJECT)} are copied over those of the fleet:")
         for file in sorted(step.iterdir()):
             shutil.copy(file, self.fleet / file.name)
-            say(f"  {file.name:<18}{_first_comment(file)}")
+            say(f"  {file.name:<18}{first_sentence(file)}")
         self.modelplane("up")
         wait_for_answer(self.url, by="mock-demo-v2")
         say(f"\n{REQUESTS} requests to the same URL were answered by:")
-        counts = count_answers(self.url, REQUESTS)
+        counts = count_answers(self.url, REQUESTS, rare="mock-demo-v2", ahead=4)
         for deployment, count in sorted(counts.items()):
             say(f"  {deployment:<14}{count:>4}  {'#' * (count // 4)}")
         if counts != CANARY:
@@ -237,8 +238,11 @@ def shown(path: Path) -> str:
     return str(path.relative_to(PROJECT))
 
 
-def _first_comment(file: Path) -> str:
-    return file.read_text().splitlines()[0].removeprefix("# ")
+def first_sentence(file: Path) -> str:
+    """The first sentence of the comment that a file begins with."""
+    lines = file.read_text().splitlines()
+    comment = itertools.takewhile(lambda line: line.startswith("#"), lines)
+    return " ".join(line.removeprefix("#").strip() for line in comment).split(". ")[0].rstrip(".")
 
 
 if __name__ == "__main__":

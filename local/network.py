@@ -3,6 +3,7 @@
 import random
 import socket
 import struct
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +11,7 @@ FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Below the range that outgoing connections take their ports from, so a port stays free while its server restarts."""
 
 _LISTEN = "0A"
+_CLEARING_SECONDS = 2.0
 
 
 def is_free(host: str, port: int) -> bool:
@@ -21,6 +23,16 @@ def is_free(host: str, port: int) -> bool:
             probe.bind((host, port))
         except OSError:
             return False
+    return True
+
+
+def becomes_free(host: str, port: int) -> bool:
+    """Whether a server can listen there, at once or when the kernel has cleared away a process that was just killed."""
+    deadline = time.monotonic() + _CLEARING_SECONDS
+    while not is_free(host, port):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
     return True
 
 

@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 SECONDS = 30.0
 """How long one answer, and the first good answer, may take."""
 
+MOST_ROUND = 1000
+"""Requests in which every backend of a service has its turn."""
+
 _POLL_SECONDS = 0.1
 _ANSWERED_BY = "x-modelplane-deployment"
 """The header in which an engine of the local fleet says which deployment it belongs to."""
@@ -73,10 +76,20 @@ def stream_chat(url: Url, question: str) -> Iterator[str]:
     raise NoAnswer(f"the stream from {url} broke off")
 
 
-def count_answers(url: Url, requests: int) -> dict[str, int]:
-    """How many of so many requests each deployment answered; raises NoAnswer for the first that fails."""
+def count_answers(url: Url, requests: int, *, rare: str = "", ahead: int = 0) -> dict[str, int]:
+    """How many of so many requests each deployment answered; raises NoAnswer for the first that fails.
+
+    With `rare`, counting begins `ahead` requests after that deployment answered. A gateway hands requests out in
+    rounds, and where a round ends its rarest backend ties with another: a count from there may be off by one, a count
+    of whole rounds from the middle of one is exact.
+    """
     counts: Counter[str] = Counter()
     with _connection(url) as connection:
+        for _ in range(MOST_ROUND if rare else 0):
+            if answered_by(connection, url) == rare:
+                break
+        for _ in range(ahead):
+            answered_by(connection, url)
         for _ in range(requests):
             counts[answered_by(connection, url)] += 1
     return dict(counts)

@@ -130,7 +130,7 @@ def check_endpoint(state: State, endpoint: tuple[str, int]) -> None:
     """Refuse to start where the hub's port belongs to somebody else (MP504)."""
     relay = state.parts.get(f"{TRAFFIC}/relay")
     is_ours = relay and relay.identity.is_alive and relay.address == f"{endpoint[0]}:{endpoint[1]}"
-    if not is_ours and not network.is_free(*endpoint):
+    if not is_ours and not network.becomes_free(*endpoint):
         hint = "stop it, or write another loopback port into spec.gateway.address of the Fleet"
         raise port_in_use(*endpoint, "the hub's address", hint)
 
