@@ -72,6 +72,11 @@ def near_name(wrong: str, known: Iterable[str]) -> str | None:
     return by_lower[matches[0]] if matches else None
 
 
+def is_echo(detail: ErrorDetails) -> bool:
+    """A list is called too short where its entries are wrong, although enough of them are there."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
+
+
 class Describer:
     """Problems of one document: the same file, subject and lines for all of them."""
 
@@ -107,7 +112,7 @@ class Describer:
 
     def refusals(self, kind: type[Kind], error: ValidationError) -> Iterator[Problem]:
         """Every fault that pydantic found, one problem each."""
-        details = [detail for detail in error.errors(include_url=False) if not _is_echo(detail)]
+        details = [detail for detail in error.errors(include_url=False) if not is_echo(detail)]
         misspelt = _misspelt(kind, details)
         for detail in details:
             path = _path(detail)
@@ -163,11 +168,6 @@ def _misspelt(kind: type[Kind], details: list[ErrorDetails]) -> dict[Path, Path]
         elif near is None and len(beside) == 1:
             pairs[path] = (*path[:-1], beside[0])
     return pairs
-
-
-def _is_echo(detail: ErrorDetails) -> bool:
-    """A list is called too short where its entries are wrong, although enough of them are there."""
-    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
 def _path(detail: ErrorDetails) -> Path:

@@ -139,7 +139,7 @@ class ModelEndpointSpec(Model):
         if is_match(r"v[0-9]+", rewrite.rpartition("/")[2]):
             message = f"clients ask for /v1/…, so the backend sees /{rewrite}/v1/…"
             yield Fault(
-                "D03", ("rewritePath",), message, "leave the version out where the backend's API begins with /v1"
+                "rewrite", ("rewritePath",), message, "leave the version out where the backend's API begins with /v1"
             )
 
 
