@@ -4,11 +4,11 @@ An entry of the ledger is a replica of deployment `qwen` in `ml-team` on pool `g
 that entries name are put into the ledger by `a_ledger`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from builders import a_device
+from builders import BIG_MEMORY, a_class, a_cluster, a_device, a_fleet
 
 from api import Fleet, InferenceClass, InferenceCluster, ModelDeployment, ModelEndpoint, ModelService, names
 from api.base import Kind
@@ -17,7 +17,7 @@ from api.documents import FleetDocuments
 from api.fleets import Secret
 from api.pods import PodTemplate
 from api.routing import InferenceGateway
-from api.terms import ClaimRequest
+from api.terms import ClaimRequest, Selector
 from programs.ledger import LedgerBuilder, template_hash
 from programs.outputs import (
     ClusterInputs,
@@ -31,15 +31,20 @@ from programs.outputs import (
     MaybeFlag,
     MaybeText,
     NodeCounts,
+    PlacementOutputs,
     PoolFacts,
     ReplicaState,
     RoutingOutputs,
     ServingOutputs,
     WorkloadsOutputs,
 )
+from programs.placement_plan import Observed
 
 IMAGE = "registry.example/engine:1"
 NAMESPACE = "ml-team"
+
+Changes = Mapping[str, Mapping[str, Any]]
+"""Outputs by kind of stack and cluster; None for an absent stack."""
 
 
 def documents_of(*kinds: Kind, directory: Path = Path("fleet")) -> FleetDocuments:
@@ -78,7 +83,9 @@ FACTS = _TABLES.facts(some_facts())
 
 
 def a_claim(name: str = "gpu", count: int = 8) -> ClaimRequest:
-    return ClaimRequest(name=name, device_class_name="gpu.nvidia.com", count=count)
+    """What a pod claims for the request that builders make."""
+    selectors = (Selector(cel=BIG_MEMORY),)
+    return ClaimRequest(name=name, device_class_name="gpu.nvidia.com", count=count, selectors=selectors)
 
 
 def an_engine_entry(name: str = "main", *, pool: str = "gpu", template: str = TEMPLATE, **fields: Any) -> LedgerEngine:
@@ -177,3 +184,50 @@ def routing_listing(*entries: LedgerReplica) -> RoutingOutputs:
         for entry in entries
     }
     return RoutingOutputs(endpoints=states)
+
+
+def a_directory(*kinds: Kind, clusters: Iterable[str] = ("us", "eu")) -> FleetDocuments:
+    """A fleet with a class and clusters of one node, and the kinds given."""
+    return documents_of(a_fleet(), a_class(), *(a_cluster(name) for name in clusters), *kinds)
+
+
+def placement_sees(
+    *,
+    last: PlacementOutputs | None = None,
+    listed: Sequence[LedgerReplica] = (),
+    ready: Sequence[LedgerReplica] | None = None,
+    nodes: Mapping[str, int] | None = None,
+    on: Sequence[str] = ("us", "eu"),
+    changes: Changes | None = None,
+) -> Observed:
+    """Clusters of one node that are served, and list what is given: all of it ready, or only what `ready` names.
+
+    `changes` are outputs by kind of stack and cluster that take the place of these, or None for absent ones.
+    """
+    shown = list(listed if ready is None else ready)
+    given: dict[str, Any] = {
+        "clusters": {name: cluster_outputs(name, pools=[pool_facts(nodes=(nodes or {}).get(name, 1))]) for name in on},
+        "serving": {name: serving_outputs(name) for name in on},
+        "workloads": {
+            name: listed_workloads(
+                name,
+                *(entry for entry in shown if entry.cluster == name),
+                starting=[entry for entry in listed if entry.cluster == name and entry not in shown],
+            )
+            for name in on
+        },
+        "last": last,
+    }
+    for kind, update in (changes or {}).items():
+        given[kind] = {name: found for name, found in {**given[kind], **update}.items() if found is not None}
+    return Observed(**given)
+
+
+def earlier(*entries: LedgerReplica, **fields: Any) -> PlacementOutputs:
+    return PlacementOutputs(ledger=a_ledger(*entries), **fields)
+
+
+def ledger_of(outputs: PlacementOutputs) -> dict[str, tuple[str, ...]]:
+    """State, and what is waited for or who follows, by replica."""
+    entries = outputs.ledger.replicas
+    return {entry.key: (entry.state, *entry.waits_for, *filter(None, [entry.successor])) for entry in entries}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from builders import a_fleet, a_service, an_endpoint
-from states import a_ledger, an_entry, documents_of, listed_workloads, retiring, serving_outputs
+from states import a_ledger, a_replica_state, an_entry, documents_of, listed_workloads, retiring, serving_outputs
 
 from api import ModelEndpoint, ModelService
 from api.routing import Address
@@ -124,13 +124,7 @@ def test_a_cluster_whose_stacks_are_absent_is_out_of_rotation() -> None:
 
 
 def test_what_a_failed_update_left_unresolved_is_out_of_rotation() -> None:
-    unresolved = WorkloadsOutputs(
-        cluster="us",
-        replicas={
-            key: state.model_copy(update={"ready": UNKNOWN})
-            for key, state in listed_workloads("us", STABLE).replicas.items()
-        },
-    )
+    unresolved = WorkloadsOutputs(cluster="us", replicas={STABLE.key: a_replica_state(STABLE, ready=UNKNOWN)})
     observed = Observed(serving={"us": serving_outputs()}, workloads={"us": unresolved})
     assert plan_routing(documents_of(a_fleet()), a_ledger(STABLE), observed).endpoints == ()
     assert planned(STABLE, addresses={"us": UNKNOWN}).endpoints == ()
