@@ -1,10 +1,11 @@
 """From one ledger to the next: what stays, what retires, what is forgotten, and what deployments are told."""
 
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_taint, an_engine
+from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_taint, an_engine
 from states import (
     a_directory,
     a_ledger,
     a_replica_state,
+    a_template,
     an_engine_entry,
     an_entry,
     documents_of,
