@@ -4,8 +4,10 @@ import pulumi
 from pulumi import ResourceOptions
 
 from api import names
+from api.base import Condition
 from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
 from components.kubernetes_objects import provider
+from programs.conditions import condition, dated
 from programs.context import Context
 from programs.outputs import GatewayOutputs
 from programs.probe import probe
@@ -43,6 +45,22 @@ def program(context: Context) -> None:
         "kubeconfig": pulumi.Output.secret(kubeconfig),
         "address": address,
         "ready": door.address.apply(lambda own: own is not None),
+        "conditions": door.address.apply(
+            lambda own: [
+                found.model_dump(by_alias=True, mode="json")
+                for found in dated(_conditions(own), last.conditions if last else (), context.now)
+            ]
+        ),
     }
     for key, value in exports.items():
         pulumi.export(key, value)
+
+
+def _conditions(address: str | None) -> list[Condition]:
+    """ControllerReady and Ready of the InferenceGateway: a controller that gave an address is at work."""
+    found = address is not None
+    reason = "ControllerHealthy" if found else "Installing"
+    return [
+        condition("ControllerReady", status=found, reason=reason),
+        condition("Ready", status=found, reason="Available" if found else reason),
+    ]

@@ -33,6 +33,9 @@ from stacks.report import Report
 from stacks.view import View
 
 MOST_ROUNDS = 30
+OWN_ENTRIES = 2
+"""Entries a stack has without holding anything: its own, and the engine's default provider."""
+NO_RESOURCES = frozenset({"placement"})
 ACCEPT_SECONDS = 20.0
 
 OnOperation = Callable[[Operation], None]
@@ -169,10 +172,11 @@ class Pass:
     def _up(self, stack: StackName) -> Operation:
         operation = self.engine.up(
             stack,
-            refresh=self._held.get(stack, 0) > 1,
+            refresh=self._held.get(stack, 0) > OWN_ENTRIES,
             continue_on_error=stack.kind == "workloads",
         )
-        self._held[stack] = max(self._held.get(stack, 0), 2)
+        if stack.kind not in NO_RESOURCES:
+            self._held[stack] = max(self._held.get(stack, 0), OWN_ENTRIES + 1)
         try:
             self.view.renew(stack)
         except ModelplaneError as error:

@@ -2,13 +2,15 @@
 
 # ruff: noqa: PLC0415  where there is no state, no engine is needed and none is loaded
 
+import json
 import shutil
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from api.documents import FleetDocuments
-from api.errors import MissingTool, ModelplaneError
+from api.errors import MissingTool, ModelplaneError, UnreadableStack
 from api.loader import load
 from api.names import StackName
 from stacks.environment import BACKEND, Environment, environment_of
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from stacks.status import FleetOutputs
 
 PARALLEL = 4
+
+Model = TypeVar("Model")
 
 
 def is_embedded(environment: Environment) -> bool:
@@ -35,15 +39,21 @@ def has_state(environment: Environment) -> bool:
     return not is_embedded(environment) or (state_folder(environment) / ".pulumi" / "stacks").is_dir()
 
 
-def held(engine: "Engine", fleet: str) -> dict[StackName, int]:
-    """Resources of each stack of the fleet beyond the stack's own entry.
+def held(engine: "Engine", fleet: str | None) -> dict[StackName, int]:
+    """Resources of each stack of the fleet, of every fleet where none is named; what Pulumi adds does not count.
 
     Raises:
         UnreadableStack: the backend cannot be read.
 
     """
-    found = {stack: max(count - 1, 0) for stack, count in engine.stacks().items() if stack.fleet == fleet}
-    return dict(sorted(found.items(), key=lambda item: str(item[0])))
+    counts = {stack: count for stack, count in engine.stacks().items() if fleet is None or stack.fleet == fleet}
+    stacks = sorted(counts, key=str)
+    if not any(counts.values()):
+        return dict.fromkeys(stacks, 0)
+    pulumi = _Pulumi(engine.environment)
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        found = pool.map(lambda stack: pulumi.resources(str(stack)) if counts[stack] else 0, stacks)
+        return dict(zip(stacks, found, strict=True))
 
 
 def held_resources(directory: Path) -> dict[str, int]:
@@ -64,9 +74,8 @@ def held_resources(directory: Path) -> dict[str, int]:
     from stacks.engine import Engine
 
     fleet = None if is_embedded(environment) else _fleet_name(directory)
-    counts = Engine(environment, FleetDocuments(directory=directory)).stacks()
-    mine = {stack: count - 1 for stack, count in counts.items() if fleet is None or stack.fleet == fleet}
-    return {str(stack): count for stack, count in sorted(mine.items(), key=lambda item: str(item[0])) if count > 0}
+    found = held(Engine(environment, FleetDocuments(directory=directory)), fleet)
+    return {str(stack): count for stack, count in found.items() if count}
 
 
 def discard(directory: Path) -> None:
@@ -81,64 +90,125 @@ def discard(directory: Path) -> None:
         for folder in (state_folder(environment), environment.work_dir):
             shutil.rmtree(folder, ignore_errors=True)
         return
-    from pulumi import automation
-    from pulumi.automation import errors as engine_errors
+    from stacks.engine import Engine
 
-    from stacks.engine import Engine, first_line
-    from tools.locate import ToolMissing, locate
-
-    engine = Engine(environment, FleetDocuments(directory=directory))
-    stacks = held(engine, _fleet_name(directory))
-    try:
-        command = automation.PulumiCommand(root=str(locate("pulumi").parent.parent))
-    except ToolMissing as error:
-        raise MissingTool(error.message, hint=error.hint) from None
-    for stack in stacks:
-        try:
-            command.run(
-                ["stack", "rm", "--force", "--yes", "--stack", str(stack)],
-                str(environment.work_dir),
-                dict(environment.variables),
-            )
-        except engine_errors.CommandError as error:
+    fleet = _fleet_name(directory)
+    stacks = Engine(environment, FleetDocuments(directory=directory)).stacks()
+    pulumi = _Pulumi(environment)
+    for stack in sorted((stack for stack in stacks if stack.fleet == fleet), key=str):
+        if said := pulumi.error("stack", "rm", "--force", "--yes", "--stack", str(stack)):
             hint = f"pulumi stack rm --force --stack {stack}"
-            raise ModelplaneError(first_line(str(error)), where=f"stack {stack}", hint=hint, code="MP344") from None
+            raise ModelplaneError(said, where=f"stack {stack}", hint=hint, code="MP344")
 
 
 def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[ModelplaneError]]":
-    """Last outputs of all stacks of a fleet, and why some of them cannot be read."""
+    """Last outputs of all stacks of a fleet, secrets left out, and why some of them cannot be read."""
     from programs.outputs import (
         ClusterOutputs,
         GatewayOutputs,
+        Outputs,
         PlacementOutputs,
         RoutingOutputs,
         ServingOutputs,
         WorkloadsOutputs,
     )
+    from programs.reading import read
     from stacks.status import FleetOutputs
-    from stacks.view import View
+    from stacks.view import MODELS
 
-    view = View(engine, fleet)
+    pulumi = _Pulumi(engine.environment)
 
-    def renew(stack: StackName) -> ModelplaneError | None:
+    def look(stack: StackName) -> Outputs | ModelplaneError | None:
         try:
-            view.renew(stack)
+            return read(pulumi.outputs, str(stack), MODELS[stack.kind])
         except ModelplaneError as error:
             return error
-        return None
 
-    stacks = [stack for stack in engine.stacks() if stack.fleet == fleet]
+    stacks = sorted((stack for stack in engine.stacks() if stack.fleet == fleet), key=str)
     with ThreadPoolExecutor(PARALLEL) as pool:
-        problems = [problem for problem in pool.map(renew, stacks) if problem]
+        found = list(zip(stacks, pool.map(look, stacks), strict=True))
+
+    def by_cluster(model: type[Model]) -> dict[str, Model]:
+        return {stack.cluster: seen for stack, seen in found if stack.cluster and isinstance(seen, model)}
+
+    def single(model: type[Model]) -> Model | None:
+        return next((seen for _, seen in found if isinstance(seen, model)), None)
+
     outputs = FleetOutputs(
-        gateway=view.get(GatewayOutputs, "gateway"),
-        clusters=view.by_cluster(ClusterOutputs, "cluster"),
-        serving=view.by_cluster(ServingOutputs, "serving"),
-        placement=view.get(PlacementOutputs, "placement"),
-        workloads=view.by_cluster(WorkloadsOutputs, "workloads"),
-        routing=view.get(RoutingOutputs, "routing"),
+        gateway=single(GatewayOutputs),
+        clusters=by_cluster(ClusterOutputs),
+        serving=by_cluster(ServingOutputs),
+        placement=single(PlacementOutputs),
+        workloads=by_cluster(WorkloadsOutputs),
+        routing=single(RoutingOutputs),
     )
-    return outputs, problems
+    return outputs, [seen for _, seen in found if isinstance(seen, ModelplaneError)]
+
+
+class _Pulumi:
+    """The Pulumi CLI, for what needs no engine: it shows no secret, and so has no key to derive."""
+
+    def __init__(self, environment: Environment) -> None:
+        from pulumi import automation
+
+        from tools.locate import ToolMissing, locate
+
+        try:
+            root = locate("pulumi").parent.parent
+        except ToolMissing as error:
+            raise MissingTool(error.message, hint=error.hint) from None
+        self._environment = environment
+        self._command = automation.PulumiCommand(root=str(root), skip_version_check=True)
+
+    def outputs(self, stack: str) -> Mapping[str, Any] | None:
+        """Outputs of the last update, with a placeholder for each secret.
+
+        Raises:
+            UnreadableStack: they cannot be read.
+
+        """
+        from programs.reading import whole_numbers
+
+        found: Mapping[str, Any] = whole_numbers(self._read(stack, "output", "--json"))
+        return found
+
+    def resources(self, stack: str) -> int:
+        """Resources and components in the state: neither the stack itself nor its providers.
+
+        Raises:
+            UnreadableStack: the state cannot be read.
+
+        """
+        deployment = self._read(stack, "export").get("deployment") or {}
+        return sum(not entry["type"].startswith("pulumi:") for entry in deployment.get("resources") or ())
+
+    def _read(self, stack: str, *arguments: str) -> dict[str, Any]:
+        from pulumi.automation import errors as engine_errors
+
+        from stacks.engine import first_line
+
+        try:
+            found: dict[str, Any] = json.loads(self._run("stack", *arguments, "--stack", stack))
+        except engine_errors.CommandError as error:
+            hint = f"check {BACKEND} and the passphrase"
+            raise UnreadableStack(f"stack {stack} cannot be read: {first_line(str(error))}", hint=hint) from None
+        return found
+
+    def error(self, *arguments: str) -> str:
+        """Run a command; what it says when it fails, empty when it does not."""
+        from pulumi.automation import errors as engine_errors
+
+        from stacks.engine import first_line
+
+        try:
+            self._run(*arguments)
+        except engine_errors.CommandError as error:
+            return first_line(str(error))
+        return ""
+
+    def _run(self, *arguments: str) -> str:
+        variables = dict(self._environment.variables)
+        return str(self._command.run(list(arguments), str(self._environment.work_dir), variables).stdout)
 
 
 def _fleet_name(directory: Path) -> str:

@@ -82,8 +82,7 @@ def _deployment(key: str, state: DeploymentState, documents: FleetDocuments) -> 
 def _replica(entry: LedgerReplica, ledger: Ledger, outputs: FleetOutputs) -> Plain:
     workloads = outputs.workloads.get(entry.cluster)
     state = workloads.replicas.get(entry.key) if workloads else None
-    shown = document(entry, ledger).plain()
-    shown["metadata"] = {key: value for key, value in shown["metadata"].items() if value}
+    shown: Plain = _without_empty(document(entry, ledger).plain())
     shown["status"] = {"conditions": _plain(_replica_conditions(entry, state, is_known=workloads is not None))}
     return shown
 
@@ -172,11 +171,19 @@ def _gateway(gateway: GatewayOutputs, documents: FleetDocuments) -> Plain:
 
 def _head(kind: str, namespace: str, name: str, written: Kind | None) -> Plain:
     """Kind and name, with metadata and spec where the document is at hand."""
-    own = written.plain() if written else {}
+    own = written.model_dump(by_alias=True, exclude_unset=True, mode="json") if written else {}
     metadata: Plain = {"name": name, **({"namespace": namespace} if namespace else {})}
     metadata |= {key: own["metadata"][key] for key in ("labels", "annotations") if own and own["metadata"].get(key)}
     shown = {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata}
     return {**shown, "spec": own["spec"]} if own else shown
+
+
+def _without_empty(value: Any) -> Any:
+    """The same plain data without empty lists, mappings and texts, which say nothing in a replica."""
+    if isinstance(value, dict):
+        pruned = {key: _without_empty(item) for key, item in value.items()}
+        return {key: item for key, item in pruned.items() if item not in ({}, [], "")}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
 def _condition(

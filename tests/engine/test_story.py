@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
-
 from engine.fleets import Done, Scratch
+from ruamel.yaml import YAML
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(900)]
 
