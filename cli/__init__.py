@@ -71,7 +71,5 @@ def _report(error: Exception) -> int:
         print_error(error)
         return error.exit_code
     traceback.print_exception(error)
-    sys.stderr.write(
-        "\nThis is a bug of Modelplane. Nothing above is your fault; please report it with the lines above.\n"
-    )
+    sys.stderr.write("\nThis is a bug of Modelplane; please report it with the lines above.\n")
     return BUG

@@ -1,9 +1,8 @@
 """The end of a pass in words: deployments and why they are short, services and their URLs, what starts, what failed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from api.errors import ModelplaneError
 from cli.printing import counted, print_error, say, table
 from programs.outputs import DeploymentState
 from stacks.report import Report
@@ -31,7 +30,7 @@ def print_failures(report: Report) -> None:
     for error in report.errors:
         if (text := str(error)) not in told:
             told.add(text)
-            _print(error)
+            print_error(error)
     for operation in report.last.values():
         for message in operation.messages if operation.error is not None else ():
             if operation.error is not None and message not in operation.error.message:
@@ -47,27 +46,34 @@ def closing(report: Report, fleet: str, took: object) -> str:
     return f"{fleet}: {changed} in {counted(len(stacks), 'stack')}{failures}, {took}"
 
 
-def _print(error: ModelplaneError) -> None:
-    print_error(error)
-
-
 def _deployment_rows(deployments: dict[str, DeploymentState]) -> Iterator[tuple[str, ...]]:
     for key, state in sorted(deployments.items()):
-        yield key, str(state.wanted), str(state.placed), str(state.ready), _status(state)
+        conditions = {condition.type: condition for condition in state.conditions}
+        ready = conditions.get("Ready")
+        counts = (str(state.wanted), str(state.placed), str(state.ready))
+        yield (
+            key,
+            *counts,
+            deployment_status(ready.status if ready else "", ready.reason if ready else "", state.wanted),
+        )
         if state.placed < state.wanted:
-            for cluster, reasons in sorted(state.verdicts.items()):
-                yield (f"{cluster}: {'; '.join(reason.message or reason.code for reason in reasons)}",)
+            reasons = {cluster: [found.plain() for found in verdicts] for cluster, verdicts in state.verdicts.items()}
+            yield from refusal_rows(reasons, ready.message if ready else "")
 
 
-def _status(state: DeploymentState) -> str:
-    """`Ready`, or the reason it is not with the sentence that goes with it."""
-    conditions = {condition.type: condition for condition in state.conditions}
-    ready = conditions.get("Ready")
-    if ready is None:
-        return "-"
-    if ready.status == "True":
-        return "Parked" if state.wanted == 0 else "Ready"
-    return f"{ready.reason}: {ready.message}" if ready.message else ready.reason
+def deployment_status(status: str, reason: str, wanted: int) -> str:
+    """`Ready`, `Parked` where nothing is wanted, or the reason it is not ready."""
+    if status == "True":
+        return "Ready" if wanted else "Parked"
+    return reason or "-"
+
+
+def refusal_rows(reasons: Mapping[str, Sequence[Mapping[str, str]]], message: str) -> Iterator[tuple[str]]:
+    """Notes on a deployment that is short: why each cluster takes no more of it, else the condition's own sentence."""
+    for cluster, found in sorted(reasons.items()):
+        yield (f"{cluster}: {'; '.join(reason.get('message') or reason['code'] for reason in found)}",)
+    if not reasons and message:
+        yield (message,)
 
 
 def _url(address: Any) -> str:

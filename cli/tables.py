@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cli.printing import table
+from cli.summary import deployment_status, refusal_rows
 from stacks.status import condition_of
 
 Plain = dict[str, Any]
@@ -40,14 +41,17 @@ def age(since: str | None, now: datetime) -> str:
 def _deployment(shown: Plain, now: datetime) -> Rows:
     counts = shown["status"]["replicas"]
     numbers = (str(counts["desired"]), str(counts["total"]), str(counts["ready"]))
-    yield _name(shown), *numbers, _state(shown), _age(shown, now)
-    for cluster, reasons in sorted(shown["status"].get("unplaced", {}).items()):
-        yield (f"{cluster}: {'; '.join(reason.get('message') or reason['code'] for reason in reasons)}",)
+    ready = condition_of(shown, "Ready")
+    status = deployment_status(ready.get("status", ""), ready.get("reason", ""), counts["desired"])
+    yield _name(shown), *numbers, status, _age(shown, now)
+    if "unplaced" in shown["status"]:
+        yield from refusal_rows(shown["status"]["unplaced"], ready.get("message", ""))
 
 
 def _replica(shown: Plain, now: datetime) -> Rows:
     pools = {member["nodePoolName"] for engine in shown["spec"]["engines"] for member in engine["members"]}
     yield _name(shown), shown["spec"]["clusterName"], ",".join(sorted(pools)), _state(shown), _age(shown, now)
+    yield from _note(shown, "Retiring")
 
 
 def _service(shown: Plain, now: datetime) -> Rows:
@@ -65,10 +69,12 @@ def _cluster(shown: Plain, now: datetime) -> Rows:
     )
     address = shown["status"].get("gateway", {}).get("address", "-")
     yield shown["metadata"]["name"], _state(shown), ", ".join(pools) or "-", address, _age(shown, now)
+    yield from _note(shown)
 
 
 def _gateway(shown: Plain, now: datetime) -> Rows:
     yield shown["metadata"]["name"], _state(shown), shown["status"].get("address", "-"), _age(shown, now)
+    yield from _note(shown)
 
 
 def _name(shown: Plain) -> str:
@@ -80,10 +86,16 @@ def _state(shown: Plain) -> str:
     if condition_of(shown, "Retiring"):
         return "Retiring"
     ready = condition_of(shown, "Ready")
-    if ready.get("status") == "True":
-        return "Ready"
-    text = ready.get("reason", "Unknown")
-    return f"{text}: {ready['message']}" if ready.get("message") else text
+    return "Ready" if ready.get("status") == "True" else ready.get("reason", "Unknown")
+
+
+def _note(shown: Plain, *kinds: str) -> Rows:
+    """What a condition that is not as it should be has to say, of the first type that has something."""
+    for kind in (*kinds, "Ready"):
+        found = condition_of(shown, kind)
+        if found.get("message") and (kind in kinds or found["status"] != "True"):
+            yield (found["message"],)
+            return
 
 
 def _age(shown: Plain, now: datetime) -> str:

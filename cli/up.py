@@ -22,8 +22,7 @@ def up(
     """Bring the fleet to what its documents say.
 
     Clusters and gateway first, then replicas, then the URLs in front of them. Refused on any error in the
-    documents, before a stack is touched. Run it again whenever documents change; what
-    is as it should be is left alone.
+    documents, before a stack is touched. Run it again whenever documents change: what is right is left alone.
 
     Example: modelplane up -f examples/local --wait 2m
     """
