@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from api.base import API_VERSION, Fault, Kind, Model, label_faults, reserved_faults
-from api.engines import engine_faults, member_faults
+from api.engines import engine_cautions, engine_faults, member_faults
 from api.grammar import DnsLabel, Integer
 from api.pods import LabelValue, PodTemplate
 from api.terms import CacheRef, LabelSelector, NodeSelector, Phase, Role, Serving, Toleration, Worker, selector_faults
@@ -60,7 +60,8 @@ class DeploymentShape(Model):
         yield from engine_faults(self.serving, self.engines)
 
     def cautions(self) -> Iterator[Fault]:
-        """MD-N8."""
+        """MD-N8 and rule `port`."""
+        yield from engine_cautions(self.serving, self.engines)
         for index, engine in enumerate(self.engines):
             if self.model_cache_ref is None and any(member.role == "Worker" for member in engine.members):
                 message = "a gang without a model cache downloads the model once per pod"

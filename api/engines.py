@@ -8,7 +8,7 @@ from api.pods import PodTemplate
 from api.terms import Phase, Role, Serving, Worker, named
 
 ROUTING_LABELS = ("app", "llm-d.ai/role", "llm-d.ai/inference-serving")
-SIDECAR_PORT = "8000"
+SERVING_PORT = "8000"
 
 
 class AnyMember(Protocol):
@@ -34,7 +34,7 @@ class AnyEngine(Protocol):
 
 
 def engine_faults(serving: Serving | None, engines: Sequence[AnyEngine]) -> Iterator[Fault]:
-    """MD-V5 to V8, MD-N7, MD-N11 and the unique names; the same rules as MR-V1 to V4."""
+    """MD-V5 to V8, MD-N7, MD-N11, rule `port` and the unique names; the same rules as MR-V1 to V4."""
     yield from repeated(named(engines), "schema", ("engines",), "name")
     if serving is not None and serving.mode == "PrefillDecode":
         yield from _pair_faults(engines)
@@ -44,6 +44,19 @@ def engine_faults(serving: Serving | None, engines: Sequence[AnyEngine]) -> Iter
             hint = "remove phase, or set serving.mode: PrefillDecode"
             message = "only allowed with serving.mode PrefillDecode"
             yield Fault("MD-V8", ("engines", index, "phase"), message, hint)
+
+
+def engine_cautions(serving: Serving | None, engines: Sequence[AnyEngine]) -> Iterator[Fault]:
+    """Rule `port`: probes and routes reach a Unified engine on port 8000 only."""
+    if serving is not None and serving.mode == "PrefillDecode":
+        return
+    for index, engine in enumerate(engines):
+        for place, member in enumerate(engine.members):
+            port, at = _port(member)
+            if member.role != "Worker" and port not in (None, SERVING_PORT):
+                message = f"engine {engine.name} is reached on port 8000, not {port}"
+                hint = "write --port=8000, unless something else in the container listens there"
+                yield Fault("port", ("engines", index, "members", place, "template", *at), message, hint)
 
 
 def member_faults(members: Sequence[AnyMember]) -> Iterator[Fault]:
@@ -90,8 +103,21 @@ def _paired_member_faults(engine: AnyEngine, member: AnyMember, at: Path) -> Ite
         if key in member.template.metadata.labels:
             message = f"{key} is set by prefill/decode routing"
             yield Fault("MD-N7", (*at, "metadata", "labels", key), message, "remove the label")
-    container = member.template.spec.engine
-    if engine.phase == "Decode" and flag_value(container.args, "--port") == SIDECAR_PORT:
-        index = next(i for i, word in enumerate(container.args) if word.startswith("--port"))
+    port, place = _port(member)
+    if engine.phase == "Decode" and port == SERVING_PORT:
         message = "the routing sidecar owns port 8000; serve on another port"
-        yield Fault("MD-N11", (*at, "spec", "containers", 0, "args", index), message, "write --port=8001")
+        yield Fault("MD-N11", (*at, *place), message, "write --port=8001")
+    if engine.phase == "Prefill" and port not in (None, SERVING_PORT):
+        message = f"engine {engine.name} serves on {port}, and decode pods reach prefill on 8000"
+        yield Fault("port", (*at, *place), message, "write --port=8000")
+
+
+def _port(member: AnyMember) -> tuple[str | None, Path]:
+    """The value of --port in command and args, and where below the template it is written."""
+    container = member.template.spec.engine
+    found: tuple[str | None, Path] = (None, ())
+    for field, words in (("command", container.command), ("args", container.args)):
+        if port := flag_value(words, "--port"):
+            index = max(index for index, word in enumerate(words) if word.partition("=")[0] == "--port")
+            found = port, ("spec", "containers", 0, field, index)
+    return found

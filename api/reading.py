@@ -82,7 +82,7 @@ def read_file(file: Path, *, regular_only: bool = False) -> Reading:
         text = _text(file, reading, regular_only=regular_only)
     except OSError as error:
         hint = "make it readable, or move it out of the fleet directory"
-        reading.problems.append(_problem(Code.UNREADABLE, file, 0, f"cannot be read: {error.strerror or error}", hint))
+        reading.problems.append(_problem(Code.UNREADABLE, file, 1, f"cannot be read: {error.strerror or error}", hint))
         return reading
     if text is not None:
         _parse(file, text, reading)

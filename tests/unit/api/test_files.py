@@ -119,14 +119,14 @@ UNREADABLE: dict[str, Callable[[Path], None]] = {
 def test_what_cannot_be_read_is_an_error(make: Callable[[Path], None], tmp_path: Path) -> None:
     write(tmp_path, {"b.yaml": CLUSTER})
     make(tmp_path / "a.yaml")
-    assert places(tmp_path, Severity.ERROR) == [(Code.UNREADABLE, "a.yaml", 0, "")]
+    assert places(tmp_path, Severity.ERROR) == [(Code.UNREADABLE, "a.yaml", 1, "")]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": CLASS, "b.yaml": CLUSTER})
     (tmp_path / "a.yaml").chmod(0)
-    assert places(tmp_path, Severity.ERROR) == [(Code.UNREADABLE, "a.yaml", 0, "")]
+    assert places(tmp_path, Severity.ERROR) == [(Code.UNREADABLE, "a.yaml", 1, "")]
 
 
 def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:

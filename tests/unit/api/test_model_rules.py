@@ -23,8 +23,15 @@ def shaped(*engines: Plain, mode: str = "Unified") -> Plain:
     return deployed("spec.template.spec", {"serving": {"mode": mode}, "engines": list(engines)})
 
 
-PREFILL = an_engine("prefill", phase="Prefill")
-DECODE = an_engine("decode", phase="Decode")
+def half(phase: str, *, labels: Plain | None = None, **container: Any) -> Plain:
+    """One engine of a pair, with something of its own in the container."""
+    engine: Plain = {"name": "engine", "image": "registry.example/engine:1"}
+    template: Plain = {"metadata": {"labels": labels or {}}, "spec": {"containers": [engine | container]}}
+    return an_engine(phase.lower(), phase=phase, members=[a_member(template=template)])
+
+
+PREFILL = half("Prefill")
+DECODE = half("Decode")
 LABELS = {
     "reserved": ({"modelplane.ai/x": "y"}, "[modelplane.ai/x]"),
     "no key": ({"-x": "y"}, "[-x]"),
@@ -123,57 +130,32 @@ DEPLOYMENTS: dict[str, tuple[Plain, list[Broken]]] = {
     "52 characters are enough": (deployed("metadata.name", "a" * 52), []),
     **{
         f"MD-N7 {key}": (
-            shaped(
-                an_engine(
-                    "p",
-                    phase="Prefill",
-                    members=[
-                        a_member(
-                            template={
-                                "metadata": {"labels": {key: "x"}},
-                                "spec": {"containers": [{"name": "engine", "image": "x"}]},
-                            }
-                        )
-                    ],
-                ),
-                DECODE,
-                mode="PrefillDecode",
-            ),
+            shaped(half("Prefill", labels={key: "x"}), DECODE, mode="PrefillDecode"),
             [("MD-N7", f"{TEMPLATE}.metadata.labels{'.app' if key == 'app' else f'[{key}]'}")],
         )
         for key in ("app", "llm-d.ai/role", "llm-d.ai/inference-serving")
     },
     **{
-        f"MD-N11 {args}": (
-            shaped(
-                PREFILL,
-                an_engine(
-                    "d",
-                    phase="Decode",
-                    members=[
-                        a_member(template={"spec": {"containers": [{"name": "engine", "image": "x", "args": args}]}})
-                    ],
-                ),
-                mode="PrefillDecode",
-            ),
-            [("MD-N11", f"{SHAPE}.engines[1].members[0].template.spec.containers[0].args[0]")],
+        f"MD-N11 {words}": (
+            shaped(PREFILL, half("Decode", **{field: words}), mode="PrefillDecode"),
+            [("MD-N11", f"{SHAPE}.engines[1].members[0].template.spec.containers[0].{field}[{at}]")],
         )
-        for args in (["--port=8000"], ["--port", "8000"])
+        for field, words, at in (
+            ("args", ["--port=8000"], 0),
+            ("args", ["--port=1", "--port", "8000"], 1),
+            ("command", ["serve", "--port", "8000"], 1),
+        )
     },
     "a decode engine on another port": (
-        shaped(
-            PREFILL,
-            an_engine(
-                "d",
-                phase="Decode",
-                members=[
-                    a_member(
-                        template={"spec": {"containers": [{"name": "engine", "image": "x", "args": ["--port=8001"]}]}}
-                    )
-                ],
-            ),
-            mode="PrefillDecode",
-        ),
+        shaped(PREFILL, half("Decode", args=["--port=8001"]), mode="PrefillDecode"),
+        [],
+    ),
+    "a prefill engine on another port": (
+        shaped(half("Prefill", command=["serve", "--port=8200"]), DECODE, mode="PrefillDecode"),
+        [("port", f"{TEMPLATE}.spec.containers[0].command[1]")],
+    ),
+    "a prefill engine on its port": (
+        shaped(half("Prefill", args=["--port", "8000"]), DECODE, mode="PrefillDecode"),
         [],
     ),
     "an engine twice": (shaped(an_engine(), an_engine()), [("schema", f"{SHAPE}.engines[1]")]),
