@@ -23,7 +23,7 @@ def shaped(*engines: Plain, mode: str = "Unified") -> Plain:
     return deployed("spec.template.spec", {"serving": {"mode": mode}, "engines": list(engines)})
 
 
-def half(phase: str, *, labels: Plain | None = None, **container: Any) -> Plain:
+def half(phase: str, *, labels: Any = None, **container: Any) -> Plain:
     """One engine of a pair, with something of its own in the container."""
     engine: Plain = {"name": "engine", "image": "registry.example/engine:1"}
     template: Plain = {"metadata": {"labels": labels or {}}, "spec": {"containers": [engine | container]}}
