@@ -52,6 +52,7 @@ def program(context: Context) -> None:
         gateway=gateway,
         serving=context.read_all(ServingOutputs, "serving", clusters),
         workloads=context.read_all(WorkloadsOutputs, "workloads", clusters),
+        in_use=frozenset(last.endpoints),
     )
     plan = plan_routing(context.documents, ledger, observed, preview=context.preview)
     _register(context, gateway, plan, last)

@@ -86,6 +86,8 @@ class Observed:
     gateway: GatewayOutputs | None = None
     serving: Mapping[str, ServingOutputs] = field(default_factory=dict)
     workloads: Mapping[str, WorkloadsOutputs] = field(default_factory=dict)
+    in_use: frozenset[str] = frozenset()
+    """Endpoints that routing's own last outputs list: one whose readiness is not known stays as it was."""
 
 
 def plan_routing(documents: FleetDocuments, ledger: Ledger, observed: Observed, *, preview: bool = False) -> Routing:
@@ -127,7 +129,8 @@ def _replica_endpoint(entry: LedgerReplica, observed: Observed, *, preview: bool
     state = workloads.replicas.get(entry.key) if workloads else None
     if state is None and not preview:
         return None
-    ready = preview if state is None or state.ready is UNKNOWN else state.ready is True
+    known = None if state is None or state.ready is UNKNOWN else state.ready
+    ready = known is True if known is not None else preview or entry.key in observed.in_use
     address = serving.gateway_address if serving else None
     if preview and (serving is None or address is UNKNOWN):
         address = "assumed.invalid"

@@ -157,10 +157,12 @@ class Pass:
 
     def _plan_routing(self) -> routing_plan.Routing:
         placement = self.view.get(PlacementOutputs, "placement") or PlacementOutputs()
+        last = self.view.get(RoutingOutputs, "routing")
         observed = routing_plan.Observed(
             gateway=self.view.get(GatewayOutputs, "gateway"),
             serving=self.view.by_cluster(ServingOutputs, "serving"),
             workloads=self.view.by_cluster(WorkloadsOutputs, "workloads"),
+            in_use=frozenset(last.endpoints) if last else frozenset(),
         )
         return routing_plan.plan_routing(self.documents, placement.ledger, observed)
 

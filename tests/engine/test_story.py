@@ -167,6 +167,28 @@ def test_room_for_one_of_two_is_partial(fleet: Scratch) -> None:
     assert found["status"]["replicas"] == {"desired": 2, "total": 1, "ready": 1}
 
 
+def test_one_bad_object_is_named_and_takes_nothing_down(fleet: Scratch) -> None:
+    file = fleet.directory / "mock-demo-v2.json"
+    good = file.read_text()
+    document = json.loads(good)
+    engine = document["spec"]["template"]["spec"]["engines"][0]
+    engine["members"][0]["template"]["spec"]["containers"][0]["env"] = [{"name": "A=B", "value": "refused by the API"}]
+    file.write_text(json.dumps(document))
+
+    up = fleet.run("up", "-o", "json", "--wait", "30s")
+    assert up.code == 21, up.err
+    report = up.json()
+    [error] = report["errors"]
+    assert error["where"] == f"stack demo.workloads.{EAST}"
+    assert "mock-demo-v2-5ef67" in error["message"]
+    assert report["stacks"][f"demo.workloads.{WEST}"]["error"] is None
+    assert fleet.count(20) == {"mock-demo": 18, "mock-demo-v2": 2}, "what runs is left in rotation"
+
+    file.write_text(good)
+    assert fleet.run("up", "--wait", "60s").code == 20, "only the second replica has no room"
+    assert fleet.count(20) == {"mock-demo": 18, "mock-demo-v2": 2}
+
+
 def test_local_down_is_refused_while_stacks_hold_resources(fleet: Scratch) -> None:
     refused = fleet.run("local", "down")
     assert refused.code == 1
@@ -236,7 +258,7 @@ def collect_arguments(seen: set[bytes], stop: threading.Event) -> None:
 def test_destroy_leaves_nothing_of_ours(fleet: Scratch) -> None:
     gone = fleet.run("destroy", "--yes")
     assert gone.code == 0, gone.err
-    assert fleet.run("stacks", "-o", "json").json() == []
+    assert [stack["name"] for stack in fleet.run("stacks", "-o", "json").json() if stack["exists"]] == []
     for cluster in (EAST, WEST, "hub"):
         kinds = fleet.kubectl(cluster, "api-resources", "--verbs=list", "-o", "name").split()
         left = {
