@@ -123,10 +123,25 @@ def test_a_cluster_whose_stacks_are_absent_is_out_of_rotation() -> None:
     assert (routing.endpoints, routing.withdrawn) == ((), (STABLE.key,))
 
 
-def test_what_a_failed_update_left_unresolved_is_out_of_rotation() -> None:
+HELD = {"it was in use": (frozenset([STABLE.key]), [STABLE.key]), "it was not in use": (frozenset[str](), [])}
+
+
+@pytest.mark.parametrize(("before", "want"), HELD.values(), ids=HELD)
+def test_an_endpoint_whose_readiness_was_left_unresolved_stays_as_it_was(
+    before: frozenset[str], want: list[str]
+) -> None:
     unresolved = WorkloadsOutputs(cluster="us", replicas={STABLE.key: a_replica_state(STABLE, ready=UNKNOWN)})
-    observed = Observed(serving={"us": serving_outputs()}, workloads={"us": unresolved})
-    assert plan_routing(documents_of(a_fleet()), a_ledger(STABLE), observed).endpoints == ()
+    observed = Observed(serving={"us": serving_outputs()}, workloads={"us": unresolved}, in_use=before)
+    assert in_use(plan_routing(documents_of(a_fleet()), a_ledger(STABLE), observed)) == want
+
+
+def test_an_endpoint_in_use_whose_replica_is_known_not_to_be_ready_is_withdrawn() -> None:
+    known = {"us": listed_workloads("us", starting=[STABLE])}
+    observed = Observed(serving={"us": serving_outputs()}, workloads=known, in_use=frozenset([STABLE.key]))
+    assert in_use(plan_routing(documents_of(a_fleet()), a_ledger(STABLE), observed)) == []
+
+
+def test_an_address_that_was_left_unresolved_is_none() -> None:
     assert planned(STABLE, addresses={"us": UNKNOWN}).endpoints == ()
 
 
