@@ -121,12 +121,8 @@ def restart(site: Site, toolbox: Toolbox, deadline: float, cancelled: Event) -> 
 
 def components(site: Site) -> dict[str, Identity]:
     """The cluster's own processes that live, by component."""
-    found = {}
-    for component in COMPONENTS:
-        identity = processes.identify(_pid(site, component) or 0)
-        if identity and _is_component(identity, site, component):
-            found[component] = identity
-    return found
+    found = {component: _component(site, component, _pid(site, component)) for component in COMPONENTS}
+    return {component: identity for component, identity in found.items() if identity}
 
 
 def kubeconfig(site: Site) -> str:
@@ -198,9 +194,9 @@ def _run(action: str, site: Site, toolbox: Toolbox, arguments: list[str], deadli
 def _check(site: Site, deadline: float, cancelled: Event) -> None:
     if cancelled.is_set():
         raise Cancelled("stopped while the local fleet was starting", hint="`modelplane local up` goes on from here")
-    running = components(site)
     for component in COMPONENTS:
-        if _pid(site, component) and component not in running:
+        pid = _pid(site, component)
+        if pid and not _component(site, component, pid):
             message = f"{component} did not start; the last lines of {site.log(component)}:"
             text = f"{message}\n{processes.tail(site.log(component))}"
             raise LocalFleetError(text, where=site.name, code="MP505", hint="`modelplane local up` tries again")
@@ -217,13 +213,14 @@ def _pid(site: Site, component: str) -> int | None:
         return None
 
 
-def _is_component(identity: Identity, site: Site, component: str) -> bool:
-    """Whether the process runs this cluster's own link to the component's program."""
+def _component(site: Site, component: str, pid: int | None) -> Identity | None:
+    """The living process with this pid, if it runs this cluster's own link to the component's program."""
+    identity = processes.identify(pid) if pid else None
     try:
-        program = Path(f"/proc/{identity.pid}/cmdline").read_bytes().split(b"\0")[0]
+        program = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
     except OSError:
-        return False
-    return program == str(site.folder / "bin" / component).encode()
+        return None
+    return identity if program == str(site.folder / "bin" / component).encode() else None
 
 
 def _forget_strangers(site: Site) -> None:

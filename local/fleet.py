@@ -182,7 +182,8 @@ class _Start:
                 self._furnish(server, site, cluster)
         missing = [name for name in COMPONENTS if name not in running]
         if missing:
-            what = f"{len(cluster.pools)} pools, " if cluster and cluster.pools else ""
+            nodes = sum(pool.nodes for pool in cluster.pools) if cluster else 0
+            what = f"{nodes} GPU node{'' if nodes == 1 else 's'}, " if nodes else ""
             seconds = time.monotonic() - began
             self._progress(f"{site.name}: {what}API server at 127.0.0.1:{site.api_port} ({seconds:.1f} s)")
 

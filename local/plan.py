@@ -91,6 +91,11 @@ class LocalPlan:
     warnings: tuple[str, ...] = ()
 
     @property
+    def url(self) -> str:
+        """Where clients reach the hub."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+
+    @property
     def everything(self) -> tuple[LocalCluster, ...]:
         """The hub and the clusters."""
         return (self.hub, *self.clusters)

@@ -214,11 +214,11 @@ def _digest(*content: object) -> str:
 
 def _namespace_hint(number: int) -> str:
     """What lets this machine make a namespace."""
+    if number in {errno.ENOSPC, errno.EUSERS}:
+        return "allow them: sudo sysctl user.max_user_namespaces=15000 user.max_net_namespaces=15000"
     if os.geteuid() == 0:
         return "in a container this needs CAP_SYS_ADMIN: start it with --privileged or --cap-add SYS_ADMIN"
     restriction = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
     if restriction.exists() and restriction.read_text().strip() == "1":
         return "allow user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or run as root"
-    if number in {errno.ENOSPC, errno.EUSERS}:
-        return "allow user namespaces: sudo sysctl user.max_user_namespaces=15000, or run as root"
     return "allow unprivileged user namespaces on this machine, or run as root"

@@ -126,7 +126,7 @@ def test_down_leaves_no_process_namespace_port_or_file(scratch: Running) -> None
     scratch.up()
     parts, inode = scratch.parts(), scratch.state.namespace
     assert namespaces(inode)
-    assert scratch.down()
+    assert fleet.down(scratch.directory, held={"demo.gateway": 3}, discard_state=True)
     assert not [part for part in parts.values() if processes.identify(part.pid)]
     assert not processes.marked(scratch.home)
     assert not namespaces(inode)
@@ -142,17 +142,15 @@ def namespaces(inode: int) -> list[int]:
     return [pid for pid in pids if namespace.inode(pid) == inode]
 
 
-def test_down_is_refused_while_stacks_hold_resources(scratch: Running) -> None:
-    scratch.up()
+def test_down_is_refused_while_stacks_hold_resources(east: Running) -> None:
     held = {"demo.workloads.east": 4, "demo.gateway": 0}
     with pytest.raises(LocalFleetError) as refused:
-        fleet.down(scratch.directory, held=held)
+        fleet.down(east.directory, held=held)
     assert refused.value.error_code == "MP509"
     assert "demo.workloads.east (4)" in str(refused.value)
     assert "demo.gateway" not in str(refused.value)
     assert "modelplane destroy" in refused.value.hint
-    assert {part.state for part in scratch.parts().values()} == {"running"}
-    assert fleet.down(scratch.directory, held=held, discard_state=True)
+    assert {part.state for part in east.parts().values()} == {"running"}
 
 
 def test_a_hub_port_in_use_is_named_before_anything_starts(scratch: Running) -> None:
@@ -167,20 +165,19 @@ def test_a_hub_port_in_use_is_named_before_anything_starts(scratch: Running) -> 
     assert not processes.marked(scratch.home)
 
 
-def test_a_components_port_in_use_is_named(scratch: Running) -> None:
-    scratch.up()
-    port = int(scratch.parts()["hub/etcd"].address.rpartition(":")[2])
-    kill(scratch, "hub/etcd")
+def test_a_components_port_in_use_is_named(east: Running) -> None:
+    port = int(east.parts()["hub/kwok-controller"].address.rpartition(":")[2])
+    kill(east, "hub/kwok-controller")
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", port))
         other.listen()
         with pytest.raises(LocalFleetError) as refused:
-            scratch.up()
+            east.up()
     assert refused.value.error_code == "MP504"
-    assert "hub/etcd" in str(refused.value)
+    assert "hub/kwok-controller" in str(refused.value)
     assert str(port) in str(refused.value)
-    scratch.up()
+    east.up()
 
 
 def test_a_component_that_does_not_start_is_named_with_the_end_of_its_log(scratch: Running) -> None:
@@ -249,12 +246,12 @@ def test_down_finds_the_processes_of_a_removed_folder(scratch: Running) -> None:
     assert not processes.marked(scratch.home)
 
 
-def test_a_copied_directory_is_no_part_of_the_fleet(scratch: Running, tmp_path_factory: pytest.TempPathFactory) -> None:
-    scratch.up()
-    copy = tmp_path_factory.mktemp("copy") / "fleet"
-    shutil.copytree(scratch.directory, copy)
+def test_a_copied_directory_is_no_part_of_the_fleet(east: Running, tmp_path: Path) -> None:
+    copy = tmp_path / "fleet"
+    shutil.copytree(east.directory, copy)
     with pytest.raises(LocalFleetError) as refused:
         fleet.status(copy)
     assert refused.value.error_code == "MP508"
     assert fleet.down(copy, held={})
-    assert {part.state for part in scratch.parts().values()} == {"running"}
+    assert not copy.joinpath(".modelplane").exists()
+    assert {part.state for part in east.parts().values()} == {"running"}
