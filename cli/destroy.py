@@ -70,8 +70,12 @@ def destroy(
 def _refuse_silence(*, yes: bool) -> None:
     from api.errors import InvocationError
 
-    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not yes and not _is_terminal():
         raise InvocationError("destroy asks first, and here is no terminal to ask on", hint="give --yes")
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _ask(fleet: str, held: "dict[StackName, int]") -> None:

@@ -1,0 +1,85 @@
+"""Help: fast, with an example for every command that works as it is written."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from unit.cli.running import ROOT, Run
+
+import cli
+
+LOADED_LATE = ("api", "celpy", "lightkube", "local", "pulumi", "pulumi_kubernetes", "rich", "ruamel", "stacks")
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something, with the words that lead to it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(cli.app)))
+IDS = [" ".join(path) for path in COMMANDS]
+
+
+def example_of(command: Any) -> list[str]:
+    found = re.search(r"Example: (modelplane .+)", " ".join(command.help.split()))
+    assert found, "the help shows no example"
+    return shlex.split(found.group(1))[1:]
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=IDS)
+def test_every_command_shows_an_example_of_itself_that_parses(path: tuple[str, ...]) -> None:
+    example = example_of(COMMANDS[path])
+    assert tuple(example[: len(path)]) == path
+    COMMANDS[path].make_context("modelplane", example[len(path) :])
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=IDS)
+def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
+    silent = [parameter.name for parameter in COMMANDS[path].params if not getattr(parameter, "help", None)]
+    assert silent == []
+
+
+RUNS_ALONE = {"validate": 0, "status": 0, "destroy": 0, "stacks": 0, "env": 0, "version": 0, "local status": 0}
+"""Examples that need no cluster, with their exit codes; the others are run where a local fleet is up."""
+
+
+@pytest.mark.parametrize("name", RUNS_ALONE)
+def test_an_example_runs_as_it_is_written(name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".modelplane"))
+    monkeypatch.chdir(tmp_path)
+    done = run(*example_of(COMMANDS[tuple(name.split())]))
+    assert done.code == RUNS_ALONE[name], done.err
+    assert done.out or done.err
+
+
+@pytest.mark.parametrize("arguments", ["--help", "up --help", "local --help"])
+def test_help_loads_neither_engine_nor_documents(arguments: str) -> None:
+    program = (
+        "import sys, cli\n"
+        f"code = cli.main({arguments.split()!r})\n"
+        f"print(*sorted(set({LOADED_LATE!r}) & {{name.partition('.')[0] for name in sys.modules}}), file=sys.stderr)\n"
+        "sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    assert "Usage: modelplane" in done.stdout
+
+
+def test_help_fits_a_terminal_and_needs_no_colour(run: Run) -> None:
+    for path in [(), *COMMANDS]:
+        done = run(*path, "--help")
+        assert done.code == 0
+        assert done.err == ""
+        assert max(len(line) for line in done.out.splitlines()) <= 100
+        assert "\x1b" not in done.out

@@ -1,0 +1,106 @@
+"""`stacks` and `status` around what they read: order, counts, formats, and a fleet that is not up."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from states import a_ledger, an_entry, cluster_outputs, listed_workloads
+from unit.cli.running import Run, files_below
+
+from api.errors import UnreadableStack
+from api.names import StackName
+from programs.outputs import PlacementOutputs
+from stacks.status import FleetOutputs
+
+ORDER = """\
+demo.gateway
+demo.cluster.gpu-eu-west
+demo.cluster.gpu-us-east
+demo.serving.gpu-eu-west
+demo.serving.gpu-us-east
+demo.placement
+demo.workloads.gpu-eu-west
+demo.workloads.gpu-us-east
+demo.routing
+"""
+
+
+@pytest.fixture
+def state(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is state, and an engine that is never asked."""
+    (fleet / ".modelplane" / "state" / ".pulumi" / "stacks").mkdir(parents=True)
+    monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
+
+
+def test_the_order_is_one_name_a_line(run: Run, fleet: Path) -> None:
+    before = files_below(fleet)
+    assert run("stacks", "-f", fleet, "--order").out == ORDER
+    assert json.loads(run("stacks", "-f", fleet, "--order", "-o", "json").out) == ORDER.split()
+    assert files_below(fleet) == before
+
+
+def test_stacks_that_are_not_there_have_no_number(run: Run, fleet: Path) -> None:
+    lines = run("stacks", "-f", fleet).out.splitlines()
+    assert lines[0].split() == ["STACK", "RESOURCES"]
+    assert [line.split() for line in lines[1:]] == [[name, "-"] for name in ORDER.split()]
+
+
+def test_stacks_without_documents_are_listed_too(
+    run: Run, fleet: Path, state: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = {StackName("demo", "gateway"): 3, StackName("demo", "cluster", "gone"): 0}
+    monkeypatch.setattr("stacks.state.held", lambda *_: held)
+    listed = json.loads(run("stacks", "-f", fleet, "-o", "json").out)
+    assert listed[0] == {"name": "demo.gateway", "exists": True, "resources": 3}
+    assert listed[1] == {"name": "demo.cluster.gpu-eu-west", "exists": False, "resources": 0}
+    assert listed[-1] == {"name": "demo.cluster.gone", "exists": True, "resources": 0}
+
+
+def test_a_fleet_that_is_not_up_says_so_and_writes_nothing(run: Run, fleet: Path) -> None:
+    before = files_below(fleet)
+    done = run("status", "-f", fleet)
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "demo: nothing is up\nhint: `modelplane up` brings it up\n"
+    assert json.loads(run("status", "-f", fleet, "-o", "json").out)["items"] == []
+    assert files_below(fleet) == before
+
+
+def observed(*problems: Any) -> tuple[FleetOutputs, list[Any]]:
+    entry = an_entry("mock-demo")
+    outputs = FleetOutputs(
+        placement=PlacementOutputs(ledger=a_ledger(entry)),
+        clusters={"us": cluster_outputs("us")},
+        workloads={"us": listed_workloads("us", entry)},
+    )
+    return outputs, list(problems)
+
+
+def test_the_formats_show_the_same_objects(run: Run, fleet: Path, state: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stacks.state.observe", lambda *_: observed())
+    shown = json.loads(run("status", "-f", fleet, "-o", "json").out)
+    assert (shown["apiVersion"], shown["kind"]) == ("v1", "List")
+    assert [item["kind"] for item in shown["items"]] == ["ModelReplica", "InferenceCluster"]
+    assert YAML(typ="safe").load(run("status", "-f", fleet, "-o", "yaml").out) == shown
+    assert "kubeconfig" not in json.dumps(shown)
+
+
+def test_a_stack_that_cannot_be_read_is_told_beside_the_others(
+    run: Run, fleet: Path, state: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stacks.state.observe", lambda *_: observed(UnreadableStack("demo.routing is unreadable")))
+    done = run("status", "-f", fleet)
+    assert done.code == 1
+    assert "ml-team/mock-demo-" in done.out
+    assert done.err == "error MP301: demo.routing is unreadable\n"
+
+
+def test_broken_documents_do_not_hide_the_fleet(
+    run: Run, fleet: Path, state: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fleet / "mock.yaml").write_text("")
+    monkeypatch.setattr("stacks.state.observe", lambda *_: observed())
+    done = run("status", "-f", fleet)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("REPLICA")
