@@ -138,5 +138,5 @@ def shell(
 def _table(parts: "Sequence[PartStatus]") -> str:
     from cli.printing import table
 
-    rows = [(part.cluster, part.part, part.state, str(part.pid), part.address) for part in parts]
+    rows = [(part.cluster, part.part, part.state, str(part.pid or "-"), part.address) for part in parts]
     return table(("CLUSTER", "PART", "STATE", "PID", "ADDRESS"), rows)

@@ -33,6 +33,9 @@ COMPONENTS = {
 
 PORTS = (*COMPONENTS.values(), "etcdPeerPort")
 
+UNUSABLE = frozenset(',"\n')
+"""Characters that a path may not have, because KWOK reads paths as lists."""
+
 _POLL_SECONDS = 0.05
 
 
@@ -48,7 +51,7 @@ class Site:
     @property
     def folder(self) -> Path:
         """KWOK's own folder of the cluster."""
-        return self.home / "kwok" / "clusters" / self.name
+        return self.home / ".kwok" / "clusters" / self.name
 
     @property
     def pki(self) -> Path:
@@ -88,6 +91,8 @@ def configuration(site: Site, toolbox: Toolbox) -> dict[str, Any]:
             **site.ports,
         },
         "componentsPatches": [
+            # Data survives the end of a process all the same, only not that of the machine.
+            extra("etcd", unsafe_no_fsync="true"),
             # A machine without a default route would leave the API server without an address to advertise.
             extra("kube-apiserver", advertise_address=ranges.gateway, service_cluster_ip_range=ranges.services),
             # With one instance there is nobody to elect, and a lease lost in an outage would end the process.
@@ -164,7 +169,8 @@ def _run(action: str, site: Site, toolbox: Toolbox, arguments: list[str], deadli
     """Let kwokctl start components, and end it as soon as one of them has ended."""
     log = site.home / "logs" / f"kwokctl-{site.name}.log"
     variables = {
-        "KWOK_WORKDIR": str(site.home / "kwok"),
+        # KWOK keeps its clusters below the home folder; its own variable for that ends at a blank.
+        "HOME": str(site.home),
         "KWOK_KUBE_VERSION": toolbox.kubernetes,
         "PATH": f"{toolbox['kubectl'].parent}:/usr/bin:/bin",
     }

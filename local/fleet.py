@@ -5,12 +5,14 @@ before. Clusters start side by side. What was started is remembered at once.
 """
 
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from http.client import HTTPException
 from pathlib import Path
 from threading import Event, Lock
 
@@ -18,7 +20,7 @@ from api.errors import Cancelled, LocalFleetError
 from local import clusters, network, objects, processes, stages, traffic
 from local import state as remembered
 from local.clusters import COMPONENTS, Site
-from local.kube import ApiServer
+from local.kube import ApiServer, Refused
 from local.plan import HUB, LocalCluster, LocalPlan, Ranges, give_out_indexes, home
 from local.state import TRAFFIC, ClusterState, Part, State
 from local.toolbox import Toolbox, find
@@ -52,7 +54,13 @@ def up(plan: LocalPlan, *, progress: Progress, wait: float = START_SECONDS) -> t
     port that is in use (MP504), a namespace that cannot be made (MP503), a folder that was moved here (MP508); and
     MissingTool, LockHeld, Cancelled.
     """
+    if sys.platform != "linux":
+        hint = "use a Linux machine or container; everything but `modelplane local` runs here as well"
+        raise LocalFleetError("a local fleet needs Linux and its network namespaces", code="MP516", hint=hint)
     folder = home(plan.directory)
+    if clusters.UNUSABLE & set(str(folder)):
+        hint = "give the folder a name without commas and quotation marks"
+        raise LocalFleetError("KWOK cannot use this path", where=str(folder), code="MP517", hint=hint)
     toolbox = find()
     for warning in plan.warnings:
         progress(f"warning: {warning}")
@@ -178,8 +186,13 @@ class _Start:
         running = self._start(site, state)
         with ApiServer(site.name, site.api_port, site.pki) as server:
             self._wait_until_ready(server, site)
-            if cluster:
-                self._furnish(server, site, cluster)
+            try:
+                if cluster:
+                    self._furnish(server, site, cluster)
+            except (Refused, HTTPException, OSError) as error:
+                hint = "`modelplane local up` tries again"
+                message = f"the API server does not take what belongs on the cluster: {error}"
+                raise LocalFleetError(message, where=site.name, code="MP515", hint=hint) from error
         missing = [name for name in COMPONENTS if name not in running]
         if missing:
             nodes = sum(pool.nodes for pool in cluster.pools) if cluster else 0
@@ -239,7 +252,7 @@ class _Start:
             self._save()
         wanted = [*stages.stages(site.ranges), *objects.documents(cluster)]
         for document in wanted:
-            server.apply(document)
+            server.apply(document, self._deadline)
         for kind, api_version in objects.PRUNED.items():
             keep = {document["metadata"]["name"] for document in wanted if document["kind"] == kind}
             server.prune(kind, api_version, keep)
@@ -276,8 +289,12 @@ def _end_orphans(state: State, folder: Path) -> None:
 
 
 def _statuses(state: State) -> tuple[PartStatus, ...]:
-    order = [HUB, *sorted(name for name in state.clusters if name != HUB), TRAFFIC]
-    parts = [(*name.partition("/")[::2], part) for name, part in state.parts.items()]
+    """Every part that there should be; one that was never started is as dead as one that ended."""
+    groups = {HUB: (*COMPONENTS, "gateway")} if state.clusters else {}
+    groups |= dict.fromkeys(sorted(state.clusters), (*COMPONENTS, "gateway"))
+    groups[TRAFFIC] = traffic.SHARED
+    nothing = Part(pid=0, started=0)
+    found = [(group, name, state.parts.get(f"{group}/{name}", nothing)) for group in groups for name in groups[group]]
     return tuple(
         PartStatus(
             cluster=cluster,
@@ -287,5 +304,5 @@ def _statuses(state: State) -> tuple[PartStatus, ...]:
             address=part.address,
             log=part.log,
         )
-        for cluster, name, part in sorted(parts, key=lambda entry: order.index(entry[0]))
+        for cluster, name, part in found
     )

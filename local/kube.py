@@ -24,6 +24,8 @@ _PLURALS = {
     "Stage": "stages",
 }
 _CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_PASSING = {404, 409, 429, 500, 503, 504}
+_RETRY_SECONDS = 0.1
 _KIND = re.compile(r"^kind: (\S+)$", re.MULTILINE)
 _NAME = re.compile(r"^  name: (\S+)$", re.MULTILINE)
 
@@ -70,10 +72,22 @@ class ApiServer:
             return False
         return True
 
-    def apply(self, document: Document) -> None:
-        """Create the object or bring it to what the document says; raises Refused."""
+    def apply(self, document: Document, deadline: float) -> None:
+        """Create the object or bring it to what the document says.
+
+        A server that has just started refuses for a moment what it will take; it is asked again until `deadline`, a
+        time of `time.monotonic`. Raises Refused, or OSError where the server is gone.
+        """
         path = f"{_collection(document['apiVersion'], document['kind'])}/{document['metadata']['name']}"
-        self._apply(path, json.dumps(document).encode())
+        while True:
+            try:
+                self._apply(path, json.dumps(document).encode())
+            except Refused as error:
+                if error.status not in _PASSING or time.monotonic() > deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+            else:
+                return
 
     def get(self, path: str) -> Any:
         """The decoded answer to a GET; raises Refused."""
@@ -98,7 +112,7 @@ class ApiServer:
                 raise LocalFleetError(
                     message, where=self.cluster, code="MP506", hint="see its log in `local status -o json`"
                 )
-            time.sleep(0.1)
+            time.sleep(_RETRY_SECONDS)
 
     def prune(self, kind: str, api_version: str, keep: set[str]) -> list[str]:
         """Delete the objects of a kind that the local fleet made and no longer wants; returns their names."""

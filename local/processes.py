@@ -66,9 +66,7 @@ def marked(folder: Path) -> set[Identity]:
     """Every living process that was started for the local fleet in this folder."""
     wanted = f"{MARKER}={folder}".encode()
     found = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
+    for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if wanted in (entry / "environ").read_bytes().split(b"\0"):
                 found.add(identify(int(entry.name)))

@@ -18,7 +18,8 @@ def environment(directory: Path, cluster: str) -> dict[str, str]:
     """
     folder = home(directory)
     state = remembered.load(folder)
-    known = sorted(state.clusters, key=lambda name: (name != HUB, name)) if state else []
+    made = [name for name, found in state.clusters.items() if found.created] if state else []
+    known = sorted(made, key=lambda name: (name != HUB, name))
     if cluster not in known:
         hint = f"there are {', '.join(known)}" if known else "`modelplane local up` starts the fleet"
         raise LocalFleetError(

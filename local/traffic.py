@@ -28,6 +28,9 @@ HUB_GATEWAY_PORT = 8000
 CLUSTER_GATEWAY_PORT = 80
 """The ports of the Gateways' listeners (routing.md §2.2, §1)."""
 
+SHARED = ("namespace", "relay", "engine")
+"""The parts that serve all clusters."""
+
 _POLL_SECONDS = 0.05
 
 Progress = Callable[[str], None]

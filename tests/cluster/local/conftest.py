@@ -14,7 +14,7 @@ from cluster.local.running import Eventually, Running, free_port
 @pytest.fixture(scope="session")
 def east(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A hub and one cluster `east` of two nodes, up for all tests that leave it whole."""
-    with _scratch(tmp_path_factory.mktemp("east")) as running:
+    with _scratch(tmp_path_factory.mktemp("the east ü")) as running:
         running.write(east=2)
         running.up()
         yield running

@@ -107,7 +107,7 @@ def test_a_recycled_pid_is_neither_taken_for_a_part_nor_ended(scratch: Running) 
         for name in ("hub/kube-scheduler", "traffic/engine"):
             state.parts[name].pid = bystander.pid
         remembered.save(state, scratch.home)
-        pids = scratch.home / "kwok/clusters/hub/pids/kube-scheduler.pid"
+        pids = scratch.home / ".kwok/clusters/hub/pids/kube-scheduler.pid"
         pids.write_text(str(bystander.pid))
         assert scratch.parts()["hub/kube-scheduler"].state == "dead"
         parts = scratch.up()
@@ -183,7 +183,7 @@ def test_a_components_port_in_use_is_named(east: Running) -> None:
 def test_a_component_that_does_not_start_is_named_with_the_end_of_its_log(scratch: Running) -> None:
     scratch.up()
     kill(scratch, "hub/etcd", "hub/kube-apiserver")
-    for log in (scratch.home / "kwok/clusters/hub/etcd/member/wal").iterdir():
+    for log in (scratch.home / ".kwok/clusters/hub/etcd/member/wal").iterdir():
         log.write_bytes(b"not a log")
     with pytest.raises(LocalFleetError) as refused:
         scratch.up()
