@@ -31,7 +31,7 @@ def destroy(
 
     Example: modelplane destroy -f examples/local --yes
     """
-    from cli.fleet import load_leniently, name_of, place_of
+    from cli.fleet import fleet_of, load_leniently, place_of
     from cli.printing import print_plain, say
     from cli.progress import Clock, Progress
     from cli.summary import closing, print_failures
@@ -45,7 +45,7 @@ def destroy(
     _refuse_silence(yes=yes)
     place = place_of(fleet)
     documents = load_leniently(place)
-    name = name_of(documents)
+    name = fleet_of(documents).name
     environment = environment_of(place.directory)
     report = Report()
     if state.has_state(environment):

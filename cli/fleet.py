@@ -101,11 +101,11 @@ def load_leniently(place: Place) -> FleetDocuments:
         return FleetDocuments(directory=place.directory, fleet=fleet, warnings=error.problems)
 
 
-def name_of(documents: FleetDocuments) -> str:
-    """The Fleet's name, for documents that were loaded to run or leniently."""
+def fleet_of(documents: FleetDocuments) -> Fleet:
+    """The Fleet, of documents that were loaded to run or leniently."""
     if documents.fleet is None:
         raise AssertionError("these documents were loaded with their Fleet")
-    return documents.fleet.name
+    return documents.fleet
 
 
 def _is_file(path: Path) -> bool:

@@ -25,7 +25,7 @@ def stacks(
 
     Example: modelplane stacks -f examples/local --order
     """
-    from cli.fleet import load_leniently, load_with_fleet, name_of, place_of
+    from cli.fleet import fleet_of, load_leniently, load_with_fleet, place_of
     from cli.printing import data, print_plain, table
     from stacks import state
     from stacks.environment import environment_of
@@ -34,14 +34,14 @@ def stacks(
     place = place_of(fleet)
     if order:
         documents = load_with_fleet(place)
-        names = [str(stack) for stack in fleet_stacks(name_of(documents), documents.clusters)]
+        names = [str(stack) for stack in fleet_stacks(fleet_of(documents).name, documents.clusters)]
         if output is Output.TABLE:
             data("\n".join(names))
         else:
             print_plain(names, output)
         return
     documents = load_leniently(place)
-    name = name_of(documents)
+    name = fleet_of(documents).name
     environment = environment_of(place.directory)
     held = {}
     if state.has_state(environment):

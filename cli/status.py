@@ -25,7 +25,7 @@ def status(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> Non
     from datetime import UTC, datetime
 
     from api.errors import ModelplaneError
-    from cli.fleet import load_leniently, name_of, place_of
+    from cli.fleet import fleet_of, load_leniently, place_of
     from cli.printing import data, print_error, print_plain, say
     from cli.tables import status_tables
     from stacks import state
@@ -33,7 +33,7 @@ def status(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> Non
 
     place = place_of(fleet)
     documents = load_leniently(place)
-    name = name_of(documents)
+    name = fleet_of(documents).name
     environment = environment_of(place.directory)
     shown: list[dict[str, Any]] = []
     problems: list[ModelplaneError] = []

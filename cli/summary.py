@@ -5,6 +5,7 @@ from typing import Any
 
 from cli.printing import counted, print_error, say, table
 from programs.outputs import DeploymentState
+from stacks.engine import ProgramBug
 from stacks.report import Report
 
 
@@ -31,6 +32,8 @@ def print_failures(report: Report) -> None:
         if (text := str(error)) not in told:
             told.add(text)
             print_error(error)
+            if isinstance(error, ProgramBug):
+                say(error.trace)
     for operation in report.last.values():
         for message in operation.messages if operation.error is not None else ():
             if operation.error is not None and message not in operation.error.message:

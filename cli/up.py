@@ -26,10 +26,11 @@ def up(
 
     Example: modelplane up -f examples/local --wait 2m
     """
-    from cli.fleet import load_to_run, name_of, place_of
+    from cli.fleet import fleet_of, load_to_run, place_of
     from cli.printing import data, print_plain, print_problems, say
     from cli.progress import Clock, Progress
     from cli.summary import closing, print_failures, summary
+    from programs.preflight import refuse_unsupported
     from stacks.converge import Options, Pass
     from stacks.engine import Engine
     from stacks.environment import environment_of
@@ -40,7 +41,8 @@ def up(
     place = place_of(fleet)
     documents = load_to_run(place)
     print_problems(documents.warnings)
-    name = name_of(documents)
+    refuse_unsupported(documents, fleet_of(documents))
+    name = fleet_of(documents).name
     environment = environment_of(place.directory)
     engine = Engine(environment, documents, debug=say if debug else None)
     given = Options(parallel=parallel) if wait is None else Options(parallel=parallel, wait=wait, wait_given=True)

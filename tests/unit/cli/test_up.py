@@ -19,7 +19,7 @@ from programs.outputs import (
     ServiceBackend,
     ServiceState,
 )
-from stacks.engine import Operation, OperationFailed
+from stacks.engine import Operation, OperationFailed, ProgramBug
 from stacks.lock import pass_lock
 from stacks.report import Report
 
@@ -170,6 +170,27 @@ def test_a_broken_document_stops_it_before_anything(run: Run, fleet: Path) -> No
     before = files_below(fleet)
     assert run("up", "-f", fleet).code == 2
     assert files_below(fleet) == before
+
+
+def test_what_this_release_cannot_do_stops_it_before_anything(run: Run, fleet: Path) -> None:
+    text = (fleet / "fleet.yaml").read_text()
+    (fleet / "fleet.yaml").write_text(text.replace("prometheus: {enabled: false}", "prometheus: {enabled: true}"))
+    before = files_below(fleet)
+    done = run("up", "-f", fleet)
+    assert (done.code, done.out) == (2, "")
+    assert "spec.servingStack.charts.prometheus: this release installs no charts yet" in done.err
+    assert files_below(fleet) == before
+
+
+def test_a_bug_in_a_program_keeps_its_traceback(run: Run, fleet: Path, a_pass: type[FakePass]) -> None:
+    with pytest.raises(ZeroDivisionError) as raised:
+        divmod(1, 0)
+    bug = ProgramBug(StackName("demo", "placement"), raised.value)
+    a_pass.report = a_report(operation("placement", error=bug))
+    done = run("up", "-f", fleet)
+    assert done.code == 255
+    assert "error MP399: stack demo.placement: ZeroDivisionError: division by zero\n" in done.err
+    assert done.err.count("Traceback") == 1
 
 
 def test_one_pass_at_a_time(run: Run, fleet: Path, a_pass: type[FakePass]) -> None:
