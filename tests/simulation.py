@@ -40,6 +40,10 @@ from stacks.live import Waiting
 NOW = "2026-08-01T00:00:00Z"
 
 
+class Stopped(Exception):
+    """Somebody broke the run off."""
+
+
 @dataclass
 class Live:
     """One replica's pods as they are on their cluster."""
@@ -61,8 +65,14 @@ class Simulation:
     unreadable: set[str] = field(default_factory=set)
     """Stacks whose outputs cannot be read."""
     addresses: dict[str, str | None] = field(default_factory=dict)
+    stop_after: int | None = None
+    """The run is broken off after so many operations; an operation that is being done is finished."""
     calls: list[str] = field(default_factory=list)
     """Stacks brought up, in order, and `wait`."""
+    refreshed: set[str] = field(default_factory=set)
+    """Stacks that were refreshed before their update."""
+    continued: set[str] = field(default_factory=set)
+    """Stacks whose update goes on where an object of theirs fails."""
     live: dict[str, dict[str, Live]] = field(default_factory=lambda: defaultdict(dict))
     kept: dict[StackName, Outputs] = field(default_factory=dict)
     """Outputs of every stack."""
@@ -78,7 +88,11 @@ class Simulation:
     def up(self, stack: StackName, *, refresh: bool, continue_on_error: bool = False) -> Operation:
         with self._lock:
             name = str(stack).removeprefix(f"{self.fleet}.")
+            if self.stop_after is not None and len(self.calls) >= self.stop_after:
+                raise Stopped
             self.calls.append(name)
+            self.refreshed |= {name} if refresh else set()
+            self.continued |= {name} if continue_on_error else set()
             if name in self.failing:
                 return Operation(stack=stack, action="up", error=self.failing[name])
             step = {
@@ -113,7 +127,7 @@ class Simulation:
         for cluster, (_, waited) in clusters.items():
             for waiting in waited:
                 live = self.live[cluster].get(waiting.key)
-                if live and not any(waiting.key.startswith(f"ml-team/{name}-") for name in self.never_ready):
+                if live and not self._is_of(waiting.key, self.never_ready):
                     live.ready = True
                     found.setdefault(cluster, set()).add(waiting.key)
         return found
@@ -128,11 +142,22 @@ class Simulation:
         assert found is None or isinstance(found, model)
         return found
 
+    def lose_pods(self, deployments: Iterable[str]) -> None:
+        """Pods of these deployments stop being ready; that shows when their stacks are refreshed."""
+        for replicas in self.live.values():
+            for key, live in replicas.items():
+                if self._is_of(key, deployments):
+                    live.ready = False
+
     def endpoints(self) -> list[str]:
         return sorted(self.read(RoutingOutputs, "routing").endpoints)
 
     def rendered(self) -> list[str]:
         return sorted(key for replicas in self.live.values() for key in replicas)
+
+    @staticmethod
+    def _is_of(key: str, deployments: Iterable[str]) -> bool:
+        return key.rpartition("/")[2].rpartition("-")[0] in deployments
 
     def _all(self, model: type[Any], kind: str) -> dict[str, Any]:
         return {

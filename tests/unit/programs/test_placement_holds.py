@@ -68,9 +68,11 @@ def test_nothing_new_goes_there(changes: Changes) -> None:
 
 
 def test_a_cluster_that_left_the_documents_is_held() -> None:
-    documents = a_directory(a_deployment(replicas=2), clusters=["eu"])
-    outputs = plan_placement(documents, placement_sees(last=earlier(US), listed=[US]), now=NOW)
-    assert ledger_of(outputs) == {US.key: ("active",), EU.key: ("active",)}
+    documents = a_directory(a_deployment(replicas=3), clusters=["eu"])
+    seen = placement_sees(last=earlier(US), listed=[US], nodes={"us": 2})
+    outputs = plan_placement(documents, seen, now=NOW)
+    assert ledger_of(outputs) == {US.key: ("active",), EU.key: ("active",)}, "it loses nothing and takes nothing new"
+    assert outputs.deployments["ml-team/qwen"].verdicts["us"][0].code == "Held"
 
 
 def test_a_pool_that_left_the_documents_is_emptied() -> None:

@@ -80,10 +80,19 @@ def test_the_first_up_of_two_clusters(run: Run) -> None:
 def test_the_second_up_runs_every_stack_once_and_changes_nothing(run: Run) -> None:
     simulation = Simulation(FIRST)
     run(simulation)
+    simulation.refreshed.clear()
     report = run(simulation)
     assert simulation.calls == [*INFRASTRUCTURE, "placement", "routing", *WORKLOADS]
     assert report.changed == 0
     assert report.exit_code == 0
+    assert simulation.refreshed == {*INFRASTRUCTURE, "routing", *WORKLOADS}, "placement holds nothing to look at"
+
+
+def test_only_what_is_there_is_refreshed_and_one_bad_object_stops_no_other(run: Run) -> None:
+    simulation = Simulation(FIRST)
+    run(simulation, wait=0.0)
+    assert simulation.refreshed == {"routing"}, "brought up again for the routes that were accepted"
+    assert simulation.continued == set(WORKLOADS)
 
 
 def test_the_canary_s_replica_takes_the_node_that_the_old_one_leaves(run: Run) -> None:
