@@ -189,7 +189,7 @@ def test_a_bug_in_a_program_keeps_its_traceback(run: Run, fleet: Path, a_pass: t
     a_pass.report = a_report(operation("placement", error=bug))
     done = run("up", "-f", fleet)
     assert done.code == 255
-    assert "error MP399: stack demo.placement: ZeroDivisionError: division by zero\n" in done.err
+    assert "error MP399: stack demo.placement: ZeroDivisionError: integer division or modulo by zero\n" in done.err
     assert done.err.count("Traceback") == 1
 
 
