@@ -71,6 +71,7 @@ class Pass:
         self._note = on_note
         self._on_operation = on_operation
         self._gone_quiet: set[str] = set()
+        self._seen_ready: set[str] = set()
 
     def run(self) -> Report:
         """Bring the fleet to what its documents say, as far as it goes within the bounds."""
@@ -189,7 +190,10 @@ class Pass:
         return operation
 
     def _starting(self) -> dict[str, list[LedgerReplica]]:
-        """Rendered replicas that are not ready yet, by cluster; those that retire are not waited for."""
+        """Applied replicas that are not ready yet, by cluster; those that retire are not waited for.
+
+        A replica whose update failed reads as Unknown: it is reported by its stack's error, not waited for.
+        """
         starting: dict[str, list[LedgerReplica]] = {}
         for name in self._serving_clusters():
             states = self.view.get(WorkloadsOutputs, "workloads", name)
@@ -199,8 +203,7 @@ class Pass:
                 if entry.state == "active"
                 and states is not None
                 and entry.key in states.replicas
-                and states.replicas[entry.key].applied is True
-                and states.replicas[entry.key].ready is not True
+                and states.replicas[entry.key].ready is False
             ]
             if waited:
                 starting[name] = waited
@@ -208,7 +211,12 @@ class Pass:
 
     def _waits(self, deadline: float) -> bool:
         """Wait for starting replicas and refresh the stacks where some became ready; whether there were any."""
-        starting = {name: entries for name, entries in self._starting().items() if name not in self._gone_quiet}
+        starting = {
+            name: waited
+            for name, entries in self._starting().items()
+            if name not in self._gone_quiet
+            and (waited := [entry for entry in entries if entry.key not in self._seen_ready])
+        }
         if not starting or not self._settled() or time.monotonic() >= deadline:
             return False
         count = sum(len(entries) for entries in starting.values())
@@ -222,6 +230,7 @@ class Pass:
         if not changed:
             self._gone_quiet |= set(starting)
             return False
+        self._seen_ready |= {key for keys in changed.values() for key in keys}
         self._workloads(changed)
         return True
 
