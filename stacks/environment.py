@@ -68,9 +68,15 @@ def environment_of(directory: Path, outer: Mapping[str, str] | None = None) -> E
 
 
 def _generate_passphrase(path: Path) -> None:
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    """Write the passphrase once. It appears whole or not at all: another run may read it at any moment."""
+    if path.exists():
         return
-    with os.fdopen(handle, "w") as file:
-        file.write(secrets.token_urlsafe(32) + "\n")
+    made = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32) + "\n")
+        path.hardlink_to(made)
+    except FileExistsError:
+        pass  # another run was faster
+    finally:
+        made.unlink(missing_ok=True)
