@@ -9,9 +9,11 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 PROJECT = "modelplane"
 FOLDER = ".modelplane"
+FILE = "file://"
 BACKEND = "PULUMI_BACKEND_URL"
 PASSPHRASE = "PULUMI_CONFIG_PASSPHRASE"  # noqa: S105 - the name of a variable
 PASSPHRASE_FILE = "PULUMI_CONFIG_PASSPHRASE_FILE"  # noqa: S105 - the name of a variable
@@ -51,20 +53,36 @@ def default_passphrase(directory: Path) -> Path:
     return directory / FOLDER / "passphrase"
 
 
+def default_backend(directory: Path) -> str:
+    """The backend where none is named, as a URL: a folder's name may hold what has a meaning in one."""
+    return f"{FILE}{quote(str(directory / FOLDER / 'state'))}"
+
+
 def environment_of(directory: Path, outer: Mapping[str, str] | None = None) -> Environment:
-    """What the engine is started with, from the fleet directory and the caller's own variables."""
+    """What the engine is started with, from the fleet directory and the caller's own variables.
+
+    Relative paths in those are the caller's; the engine works in a folder of its own.
+    """
     outer = os.environ if outer is None else outer
     directory = directory.resolve()
     variables = {
-        BACKEND: outer.get(BACKEND) or f"file://{directory / FOLDER / 'state'}",
+        BACKEND: _absolute(outer.get(BACKEND, "")) or default_backend(directory),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "MODELPLANE_FLEET": str(directory),
     }
     if PASSPHRASE in outer:
         variables[PASSPHRASE] = outer[PASSPHRASE]
     else:
-        variables[PASSPHRASE_FILE] = outer.get(PASSPHRASE_FILE) or str(default_passphrase(directory))
+        named = outer.get(PASSPHRASE_FILE)
+        variables[PASSPHRASE_FILE] = str(Path(named).absolute() if named else default_passphrase(directory))
     return Environment(directory=directory, variables=variables)
+
+
+def _absolute(backend: str) -> str:
+    path = backend.removeprefix(FILE)
+    if path == backend or not path or path.startswith(("/", "~")):
+        return backend
+    return f"{FILE}{quote(str(Path.cwd()))}/{path}"
 
 
 def _generate_passphrase(path: Path) -> None:

@@ -13,7 +13,7 @@ from api.documents import FleetDocuments
 from api.errors import MissingTool, ModelplaneError, UnreadableStack
 from api.loader import load
 from api.names import StackName
-from stacks.environment import BACKEND, Environment, environment_of
+from stacks.environment import BACKEND, Environment, default_backend, environment_of
 
 if TYPE_CHECKING:
     from stacks.engine import Engine
@@ -26,7 +26,7 @@ Model = TypeVar("Model")
 
 def is_embedded(environment: Environment) -> bool:
     """Whether the state lies beside the fleet, because no other backend is named."""
-    return environment.variables[BACKEND] == f"file://{state_folder(environment)}"
+    return environment.variables[BACKEND] == default_backend(environment.directory)
 
 
 def state_folder(environment: Environment) -> Path:
