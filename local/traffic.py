@@ -185,6 +185,7 @@ def _gateway(site: Site, kubeconfig: Path, toolbox: Toolbox) -> Program:
         "--global.checknewversion=false",
         "--global.sendanonymoususage=false",
         "--log.level=INFO",
+        "--log.nocolor=true",
     ]
     return Program(
         name=f"{site.name}/gateway",

@@ -15,6 +15,10 @@ from local.engine.answers import Call, NotUnderstood
 from local.engine.pods import Directory, Pod
 from local.engine.protocol import Answer, Malformed, Request, read_request, write_answer
 
+THINKING_SECONDS = 0.01
+"""The least time before a body is answered. Proxies on Go's HTTP server, as Traefik, drop an exchange whose answer
+begins before they have noticed the end of the request's body; no engine with a model is that fast."""
+
 PATIENCE_SECONDS = 2.0
 """How long an address may be unknown before it is refused: the watch may lag behind the gateway's."""
 
@@ -73,7 +77,7 @@ class Engines:
         if pod.fail:
             status = int(pod.fail) if pod.fail.isdigit() and 400 <= int(pod.fail) <= 599 else 500
             return _refusal(status, f"failing by {controls.FAIL}")
-        await asyncio.sleep(pod.seconds(controls.LATENCY))
+        await asyncio.sleep(max(pod.seconds(controls.LATENCY), THINKING_SECONDS if request.body else 0))
         answer = self._serve(pod, request)
         self._served[pod.address] += answer.status < 400
         return answer

@@ -1,8 +1,12 @@
 """A local fleet that is up: what is on it, and that traffic really passes through it."""
 
 import base64
+import http.client
 import json
 import urllib.request
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +162,25 @@ def test_no_key_is_in_a_command_line_an_environment_or_a_log(east: Running) -> N
     texts.append((east.home / "state.json").read_bytes())
     assert len(secrets) == 4
     assert not [secret for secret in secrets for text in texts if secret in text]
+
+
+def test_many_streams_at_once_arrive_whole(east: Running, eventually: Eventually) -> None:
+    a_whole_route(east)
+    body = json.dumps({"stream": True, **json.loads(CHAT)})
+
+    def stream(connection: http.client.HTTPConnection) -> str:
+        connection.request("POST", f"/{TEAM}/mock/v1/chat/completions", body, {"Content-Type": "application/json"})
+        return connection.getresponse().read().decode()
+
+    def is_routed() -> bool:
+        with closing(http.client.HTTPConnection("127.0.0.1", east.port, timeout=10)) as connection:
+            return "[DONE]" in stream(connection)
+
+    def client(_: int) -> list[str]:
+        with closing(http.client.HTTPConnection("127.0.0.1", east.port, timeout=60)) as connection:
+            return [stream(connection)[-14:] for _ in range(20)]
+
+    eventually(is_routed)
+    with ThreadPoolExecutor(20) as pool:
+        ends = Counter(end for ends in pool.map(client, range(20)) for end in ends)
+    assert ends == {"data: [DONE]\n\n": 400}

@@ -3,6 +3,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,8 +48,10 @@ def test_a_process_that_does_not_listen_is_ended_all_the_same(folder: Path) -> N
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
     )
     identity = start(folder, [sys.executable, "-c", deaf])
+    deadline = time.monotonic() + 30
     while "deaf" not in (folder / "log").read_text():
-        os.sched_yield()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     processes.end([identity], grace=0.1)
     assert not identity.is_alive
 
