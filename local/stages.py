@@ -130,102 +130,118 @@ conditions:
 
 def _node_status(ranges: Ranges) -> str:
     capacity = "".join(f"  {resource}: {quantity!r}\n" for resource, quantity in _CAPACITY.items())
-    return f"""\
-phase: Running
-addresses:
-- type: InternalIP
-  address: {ranges.node}
-- type: Hostname
-  address: {{{{ .metadata.name | Quote }}}}
-allocatable:
-{capacity}capacity:
-{capacity}nodeInfo:
-  architecture: amd64
-  operatingSystem: linux
-  bootID: ""
-  containerRuntimeVersion: {{{{ printf "kwok-%s" Version }}}}
-  kernelVersion: {{{{ printf "kwok-%s" Version }}}}
-  kubeProxyVersion: {{{{ printf "kwok-%s" Version }}}}
-  kubeletVersion: {{{{ printf "kwok-%s" Version }}}}
-  machineID: ""
-  osImage: simulated
-  systemUUID: ""
-{_NODE_CONDITIONS}"""
+    return _filled(_NODE_STATUS, node=ranges.node, capacity=capacity) + _NODE_CONDITIONS
 
 
 def _pod_status(ranges: Ranges, *, ready: bool) -> str:
     """Status of a pod that runs, ready or held; a held pod is in a crash loop if its annotation says so."""
-    flag = str(ready)
-    if ready:
-        state = (
-            "\n  ready: true\n  started: true\n  restartCount: 0\n  state: {running: {startedAt: {{ $now | Quote }}}}"
-        )
-    else:
-        state = f"""
-  ready: false
-  {{{{ if eq $hold "crash" }}}}
-  started: false
-  restartCount: 3
-  state: {{waiting: {{reason: CrashLoopBackOff, message: "held by {HOLD}"}}}}
-  {{{{ else }}}}
+    state = _CONTAINER_READY if ready else _CONTAINER_HELD
+    template = _POD_STATUS.replace("@container@", state)
+    return _filled(template, prefix=ranges.pod_prefix, node=ranges.node, ready=str(ready), hold=HOLD)
+
+
+def _filled(template: str, **values: str) -> str:
+    """The template with `@name@` replaced; braces are left to KWOK, which reads them."""
+    for name, value in values.items():
+        template = template.replace(f"@{name}@", value)
+    return template
+
+
+_NODE_STATUS = """\
+phase: Running
+addresses:
+- type: InternalIP
+  address: @node@
+- type: Hostname
+  address: {{ .metadata.name | Quote }}
+allocatable:
+@capacity@capacity:
+@capacity@nodeInfo:
+  architecture: amd64
+  operatingSystem: linux
+  bootID: ""
+  containerRuntimeVersion: {{ printf "kwok-%s" Version }}
+  kernelVersion: {{ printf "kwok-%s" Version }}
+  kubeProxyVersion: {{ printf "kwok-%s" Version }}
+  kubeletVersion: {{ printf "kwok-%s" Version }}
+  machineID: ""
+  osImage: simulated
+  systemUUID: ""
+"""
+
+_CONTAINER_READY = """\
+  ready: true
   started: true
   restartCount: 0
-  state: {{running: {{startedAt: {{{{ $now | Quote }}}}}}}}
-  {{{{ end }}}}"""
-    return f"""\
-{{{{ $now := Now }}}}
-{{{{ $start := or .status.startTime $now }}}}
-{{{{ $hold := index (or .metadata.annotations dict) "{HOLD}" }}}}
-{{{{ $hash := sha256sum .metadata.uid }}}}
-{{{{ $third := int64 (printf "0x%s" (substr 0 2 $hash)) }}}}
-{{{{ $fourth := int64 (printf "0x%s" (substr 2 4 $hash)) }}}}
-{{{{ $address := printf "{ranges.pod_prefix}.%d.%d" $third $fourth }}}}
+  state: {running: {startedAt: {{ $now | Quote }}}}
+"""
+
+_CONTAINER_HELD = """\
+  ready: false
+  {{ if eq $hold "crash" }}
+  started: false
+  restartCount: 3
+  state: {waiting: {reason: CrashLoopBackOff, message: "held by @hold@"}}
+  {{ else }}
+  started: true
+  restartCount: 0
+  state: {running: {startedAt: {{ $now | Quote }}}}
+  {{ end }}
+"""
+
+_POD_STATUS = """\
+{{ $now := Now }}
+{{ $start := or .status.startTime $now }}
+{{ $hold := index (or .metadata.annotations dict) "@hold@" }}
+{{ $hash := sha256sum .metadata.uid }}
+{{ $third := int64 (printf "0x%s" (substr 0 2 $hash)) }}
+{{ $fourth := int64 (printf "0x%s" (substr 2 4 $hash)) }}
+{{ $address := printf "@prefix@.%d.%d" $third $fourth }}
 phase: Running
-startTime: {{{{ $start | Quote }}}}
-hostIP: {ranges.node}
+startTime: {{ $start | Quote }}
+hostIP: @node@
 hostIPs:
-- ip: {ranges.node}
-podIP: {{{{ $address | Quote }}}}
+- ip: @node@
+podIP: {{ $address | Quote }}
 podIPs:
-- ip: {{{{ $address | Quote }}}}
+- ip: {{ $address | Quote }}
 conditions:
-- {{type: PodScheduled, status: "True", lastTransitionTime: {{{{ $start | Quote }}}}}}
-- {{type: Initialized, status: "True", lastTransitionTime: {{{{ $start | Quote }}}}}}
-- {{type: Ready, status: "{flag}", lastTransitionTime: {{{{ $now | Quote }}}}}}
-- {{type: ContainersReady, status: "{flag}", lastTransitionTime: {{{{ $now | Quote }}}}}}
-{{{{ range .spec.readinessGates }}}}
-- {{type: {{{{ .conditionType | Quote }}}}, status: "True", lastTransitionTime: {{{{ $now | Quote }}}}}}
-{{{{ end }}}}
+- {type: PodScheduled, status: "True", lastTransitionTime: {{ $start | Quote }}}
+- {type: Initialized, status: "True", lastTransitionTime: {{ $start | Quote }}}
+- {type: Ready, status: "@ready@", lastTransitionTime: {{ $now | Quote }}}
+- {type: ContainersReady, status: "@ready@", lastTransitionTime: {{ $now | Quote }}}
+{{ range .spec.readinessGates }}
+- {type: {{ .conditionType | Quote }}, status: "True", lastTransitionTime: {{ $now | Quote }}}
+{{ end }}
 containerStatuses:
-{{{{ range .spec.containers }}}}
-- name: {{{{ .name | Quote }}}}
-  image: {{{{ .image | Quote }}}}
-  imageID: ""{state}
-{{{{ end }}}}
-{{{{ with .spec.initContainers }}}}
+{{ range .spec.containers }}
+- name: {{ .name | Quote }}
+  image: {{ .image | Quote }}
+  imageID: ""
+@container@{{ end }}
+{{ with .spec.initContainers }}
 initContainerStatuses:
-{{{{ range . }}}}
-- name: {{{{ .name | Quote }}}}
-  image: {{{{ .image | Quote }}}}
+{{ range . }}
+- name: {{ .name | Quote }}
+  image: {{ .image | Quote }}
   imageID: ""
   ready: true
   restartCount: 0
-  {{{{ if eq (or .restartPolicy "") "Always" }}}}
+  {{ if eq (or .restartPolicy "") "Always" }}
   started: true
-  state: {{running: {{startedAt: {{{{ $now | Quote }}}}}}}}
-  {{{{ else }}}}
+  state: {running: {startedAt: {{ $now | Quote }}}}
+  {{ else }}
   started: false
   state:
     terminated:
       exitCode: 0
       reason: Completed
-      startedAt: {{{{ $now | Quote }}}}
-      finishedAt: {{{{ $now | Quote }}}}
-  {{{{ end }}}}
-{{{{ end }}}}
-{{{{ end }}}}
+      startedAt: {{ $now | Quote }}
+      finishedAt: {{ $now | Quote }}
+  {{ end }}
+{{ end }}
+{{ end }}
 """
-
 
 _POD_COMPLETED = """\
 {{ $now := Now }}
