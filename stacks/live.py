@@ -42,9 +42,11 @@ def wait_for_change(
     Takes (kubeconfig, replicas waited for) per cluster and returns the keys that became ready, per cluster: at once
     when all are, a few seconds after the last one otherwise. A cluster that does not answer is waited for no longer.
     """
-    clients = {name: connect(kubeconfig) for name, (kubeconfig, _) in clusters.items()}
-    open_ends = {name: {waiting.key: waiting for waiting in waited} for name, (_, waited) in clusters.items()}
-    ready: dict[str, set[str]] = {name: set() for name in clusters}
+    clients = {
+        name: client for name, (kubeconfig, _) in clusters.items() if (client := _connected(kubeconfig)) is not None
+    }
+    open_ends = {name: {waiting.key: waiting for waiting in clusters[name][1]} for name in clients}
+    ready: dict[str, set[str]] = {name: set() for name in clients}
     last_change = now()
     try:
         while any(open_ends.values()) and now() < deadline:
@@ -93,6 +95,13 @@ def _accepted(client: Client, route: tuple[str, str]) -> bool:
         for parent in parents
         for condition in parent.get("conditions") or []
     )
+
+
+def _connected(kubeconfig: str) -> Client | None:
+    try:
+        return connect(kubeconfig)
+    except BadKubeconfig:
+        return None
 
 
 def _ready_now(client: Client, waited: Iterable[Waiting]) -> set[str] | None:
