@@ -89,15 +89,17 @@ def test_without_state_nothing_is_held_and_nothing_is_written(tmp_path: Path) ->
 
 
 def test_what_pulumi_adds_does_not_count_and_letting_go_forgets_all(tmp_path: Path) -> None:
-    a_stack(tmp_path, "demo.gateway", "modelplane:index:InferenceGateway", "modelplane:index:Part")
-    a_stack(tmp_path, "demo.placement")
-    a_stack(tmp_path, "renamed.routing", "modelplane:index:ModelService")
-    assert held_resources(tmp_path) == {"demo.gateway": 2, "renamed.routing": 1}
+    directory = tmp_path / "50 % of #1"
+    directory.mkdir()
+    a_stack(directory, "demo.gateway", "modelplane:index:InferenceGateway", "modelplane:index:Part")
+    a_stack(directory, "demo.placement")
+    a_stack(directory, "renamed.routing", "modelplane:index:ModelService")
+    assert held_resources(directory) == {"demo.gateway": 2, "renamed.routing": 1}
 
-    discard(tmp_path)
+    discard(directory)
 
-    assert held_resources(tmp_path) == {}
-    assert (tmp_path / ".modelplane" / "passphrase").exists()
+    assert held_resources(directory) == {}
+    assert (directory / ".modelplane" / "passphrase").exists()
 
 
 def test_in_a_backend_that_was_named_only_the_fleets_own_stacks_count(

@@ -18,7 +18,7 @@ def evaluated(lines: str, *names: str) -> list[str]:
     return subprocess.run(["bash", "-euc", program], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-@pytest.mark.parametrize("name", ["plain", "with a blank", "it's", 'a "quote"', "$HOME", "`id`"])
+@pytest.mark.parametrize("name", ["plain", "with a blank", "it's", 'a "quote"', "$HOME", "`id`", "50 % of #1"])
 def test_a_shell_gets_what_the_driver_uses(name: str, run: Run, tmp_path: Path) -> None:
     directory = tmp_path / name
     directory.mkdir()

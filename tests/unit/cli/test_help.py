@@ -5,29 +5,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from unit.cli.running import ROOT, Run
-
-import cli
+from unit.cli.running import COMMANDS, ROOT, Run
 
 LOADED_LATE = ("api", "celpy", "lightkube", "local", "pulumi", "pulumi_kubernetes", "rich", "ruamel", "stacks")
 
 
-def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command that does something, with the words that lead to it."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
-
-
-COMMANDS = dict(commands(typer.main.get_command(cli.app)))
 IDS = [" ".join(path) for path in COMMANDS]
 
 

@@ -1,0 +1,37 @@
+"""The project's documents as tests read them."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tools").glob("*.md")])
+IDS = [str(file.relative_to(ROOT)) for file in DOCUMENTS]
+
+
+def blocks(file: Path, language: str) -> list[str]:
+    """Fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", file.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def shell_lines(file: Path) -> Iterator[str]:
+    """What a reader is told to type, continued lines joined."""
+    for block in blocks(file, "console"):
+        joined = block.replace("\\\n", " ")
+        yield from (line[2:] for line in joined.splitlines() if line.startswith("$ "))
+
+
+def commands(file: Path, program: str) -> Iterator[list[str]]:
+    """Every call of a program among them, its arguments only."""
+    for line in shell_lines(file):
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|")
+        lexer.whitespace_split = True
+        words: list[str] = []
+        for word in [*lexer, ";"]:
+            if not set(word) <= set(";&|"):
+                words.append(word)
+                continue
+            if words and words[0] == program:
+                yield words[1:]
+            words = []
