@@ -41,7 +41,7 @@ class Progress:
 
             self._console = Console(stderr=True)
             columns = (SpinnerColumn(), TextColumn(self._title), TimeElapsedColumn())
-            self._spinner = Bar(*columns, console=self._console, transient=True)
+            self._spinner = Bar(*columns, console=self._console, transient=True, redirect_stdout=False)
             self._spinner.add_task(self._title, total=None)
             self._spinner.start()
         return self
