@@ -4,12 +4,12 @@ from collections.abc import Callable
 from importlib import import_module
 
 from api.errors import InvocationError
-from programs.context import Context, edge
+from programs.context import Context, Permissions, edge
 from programs.preflight import refuse_unsupported
 
 KINDS = ("gateway", "cluster", "serving", "placement", "workloads", "routing")
 
-__all__ = ["KINDS", "Context", "edge", "program_of", "run"]
+__all__ = ["KINDS", "Context", "Permissions", "edge", "program_of", "run"]
 
 
 def program_of(kind: str) -> Callable[[Context], None]:

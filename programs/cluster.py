@@ -4,11 +4,11 @@ import pulumi
 
 from api import names
 from api.clusters import InferenceCluster
-from api.errors import InvocationError
+from api.errors import InvocationError, ModelplaneError
 from programs.context import Context
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
 from programs.placement_plan import declared_pools
-from programs.probe import merge, probe
+from programs.probe import Answer, merge, probe
 from programs.secret_values import secret_value
 
 
@@ -34,16 +34,55 @@ def program(context: Context) -> None:
         stack=cluster.spec.stack,
         assumed=context.preview and last is None,
     )
+    if last is not None:
+        _refuse_changed_inputs(cluster, last.inputs, declared.inputs)
     if context.preview:
         outputs = _as_last_seen(declared, last)
     else:
         answer = probe(kubeconfig, fleet=context.fleet.name, namespaces=namespaces_used(context))
+        _refuse_other_cluster(cluster, last, answer)
         outputs = merge(answer, last, context.now)(declared)
         if not outputs.reachable:
             pulumi.log.warn(f"cluster {cluster.name} does not answer: {outputs.reason}")
     for key, value in outputs.plain().items():
         pulumi.export(key, value)
     pulumi.export("kubeconfig", pulumi.Output.secret(kubeconfig))
+
+
+def _refuse_changed_inputs(cluster: InferenceCluster, deployed: ClusterInputs, wanted: ClusterInputs) -> None:
+    """IC-V9 and IC-N11: what a cluster was made with cannot change under what runs on it.
+
+    Raises:
+        InvocationError: an immutable field was edited.
+
+    """
+    changed = [name for name in ClusterInputs.model_fields if getattr(deployed, name) != getattr(wanted, name)]
+    if changed:
+        name = changed[0]
+        path = "spec.stack" if name == "stack" else f"spec.cluster.{name}"
+        raise InvocationError(
+            f"{path}: cannot be changed from {getattr(deployed, name)} to {getattr(wanted, name)}",
+            where=cluster.subject,
+            hint="put the old value back, or make a new cluster under another name and drain this one",
+            code="MP121",
+        )
+
+
+def _refuse_other_cluster(cluster: InferenceCluster, last: ClusterOutputs | None, answer: Answer) -> None:
+    """Another cluster behind the same name must not be taken for the one that was deployed to.
+
+    Raises:
+        ModelplaneError: the API server's kube-system namespace has another UID than before.
+
+    """
+    before, now = (last.kube_system_uid if last else None), answer.kube_system_uid
+    if before and now and before != now:
+        raise ModelplaneError(
+            f"another cluster answers under its kubeconfig: kube-system has UID {now}, it was {before}",
+            where=cluster.subject,
+            hint=f"correct the kubeconfig, or `modelplane up --forget {cluster.name}` when the old cluster is gone",
+            code="MP332",
+        )
 
 
 def namespaces_used(context: Context) -> set[str]:
@@ -58,7 +97,7 @@ def _document(context: Context) -> InferenceCluster:
         raise InvocationError(
             f"cluster {name} is not in the documents any more",
             where=str(context.documents.directory),
-            hint="put its document back, or take the cluster out of the fleet with `modelplane destroy`",
+            hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
             code="MP116",
         )
     return cluster

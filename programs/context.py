@@ -24,6 +24,40 @@ def utc_now() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Permissions:
+    """What the reader has allowed for this run, beyond what documents can say."""
+
+    deletions: frozenset[str] = frozenset()
+    """Digests of refused deletions (`--allow`)."""
+    delete_clusters: frozenset[str] = frozenset()
+    """Clusters that left the documents and are to be drained and destroyed (`--delete-cluster`)."""
+    forget: frozenset[str] = frozenset()
+    """Unreachable clusters whose stacks are dropped without calling them (`--forget`)."""
+    rebuild_ledger: bool = False
+    """Take the ledger from what workloads stacks hold (`--rebuild-ledger`)."""
+
+    @property
+    def leaving(self) -> frozenset[str]:
+        """Clusters that lose their replicas."""
+        return self.delete_clusters | self.forget
+
+
+def configured_permissions() -> Permissions:
+    """Permissions from Pulumi config, for plain Pulumi: `modelplane:allowDeletions` and so on, comma-separated."""
+    config = pulumi.Config("modelplane")
+
+    def words(key: str) -> frozenset[str]:
+        return frozenset(word for word in (config.get(key) or "").replace(",", " ").split() if word)
+
+    return Permissions(
+        deletions=words("allowDeletions"),
+        delete_clusters=words("deleteClusters"),
+        forget=words("forgetClusters"),
+        rebuild_ledger=config.get_bool("rebuildLedger") or False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Context:
     """One run of one program."""
 
@@ -33,6 +67,7 @@ class Context:
     cluster: str | None = None
     reader: StackReader = engine_reader
     preview: bool = False
+    permissions: Permissions = Permissions()
     now: str = field(default_factory=utc_now)
 
     @property

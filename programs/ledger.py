@@ -51,42 +51,44 @@ class LedgerBuilder:
         self._facts[key] = found
         return key
 
-    def place(self, placement: Placement, deployment: ModelDeployment) -> None:
-        """Add an active replica as the scheduler placed it, with the deployment's own templates."""
+    def entry(self, placement: Placement, deployment: ModelDeployment) -> LedgerReplica:
+        """An active replica as the scheduler placed it, with the deployment's own templates; not added yet."""
         shape = deployment.spec.template.spec
         engines = {engine.name: engine for engine in shape.engines}
         metadata = deployment.spec.template.metadata
         key = placement.key
-        self._add(
-            LedgerReplica(
-                namespace=key.namespace,
-                deployment=key.deployment,
-                cluster=key.cluster,
-                index=key.index,
-                name=placement.name,
-                labels={
-                    **(metadata.labels if metadata else {}),
-                    names.LABEL_DEPLOYMENT: key.deployment,
-                    names.LABEL_CLUSTER: key.cluster,
-                    names.LABEL_REPLICA_INDEX: str(key.index),
-                },
-                engines=tuple(
-                    LedgerEngine(
-                        name=placed.name,
-                        copies=placed.copies,
-                        phase=placed.phase,
-                        members=tuple(
-                            self._member(member, engines[placed.name].members[position].template)
-                            for position, member in enumerate(placed.members)
-                        ),
-                    )
-                    for placed in placement.engines
-                ),
-                model_cache_ref=shape.model_cache_ref.name if shape.model_cache_ref else None,
-                serving_mode=shape.serving.mode if shape.serving else "Unified",
-                waits_for=tuple(replica_key(waited) for waited in placement.waits_for),
-            )
+        return LedgerReplica(
+            namespace=key.namespace,
+            deployment=key.deployment,
+            cluster=key.cluster,
+            index=key.index,
+            name=placement.name,
+            labels={
+                **(metadata.labels if metadata else {}),
+                names.LABEL_DEPLOYMENT: key.deployment,
+                names.LABEL_CLUSTER: key.cluster,
+                names.LABEL_REPLICA_INDEX: str(key.index),
+            },
+            engines=tuple(
+                LedgerEngine(
+                    name=placed.name,
+                    copies=placed.copies,
+                    phase=placed.phase,
+                    members=tuple(
+                        self._member(member, engines[placed.name].members[position].template)
+                        for position, member in enumerate(placed.members)
+                    ),
+                )
+                for placed in placement.engines
+            ),
+            model_cache_ref=shape.model_cache_ref.name if shape.model_cache_ref else None,
+            serving_mode=shape.serving.mode if shape.serving else "Unified",
+            waits_for=tuple(replica_key(waited) for waited in placement.waits_for),
         )
+
+    def add(self, entry: LedgerReplica) -> None:
+        """Add an entry whose templates and facts are stored already."""
+        self._replicas[entry.key] = entry
 
     def keep(self, entry: LedgerReplica, source: Ledger) -> None:
         """Add an entry of an earlier ledger, with the templates and facts it names."""
@@ -94,21 +96,19 @@ class LedgerBuilder:
             for member in engine.members:
                 self._templates[member.template] = source.templates[member.template]
                 self._facts[member.facts] = source.facts[member.facts]
-        self._add(entry)
+        self.add(entry)
 
     def build(self) -> Ledger:
         """The finished ledger, in a stable order."""
         replicas = sorted(
             self._replicas.values(), key=lambda entry: (entry.namespace, entry.deployment, entry.cluster, entry.index)
         )
+        members = [member for entry in replicas for engine in entry.engines for member in engine.members]
         return Ledger(
             replicas=tuple(replicas),
-            templates=dict(sorted(self._templates.items())),
-            facts=dict(sorted(self._facts.items())),
+            templates={key: self._templates[key] for key in sorted({member.template for member in members})},
+            facts={key: self._facts[key] for key in sorted({member.facts for member in members})},
         )
-
-    def _add(self, entry: LedgerReplica) -> None:
-        self._replicas[entry.key] = entry
 
     def _member(self, member: PlacedMember, template: PodTemplate) -> LedgerMember:
         return LedgerMember(
@@ -190,10 +190,27 @@ def _document_member(member: LedgerMember, templates: Mapping[str, PodTemplate])
     )
 
 
+def part_of(ledger: Ledger, entries: Iterable[LedgerReplica]) -> Ledger:
+    """The ledger of some of its entries, with the templates and facts they name."""
+    builder = LedgerBuilder()
+    for entry in entries:
+        builder.keep(entry, ledger)
+    return builder.build()
+
+
+def merged(ledgers: Iterable[Ledger]) -> Ledger:
+    """One ledger out of several that share no replica."""
+    builder = LedgerBuilder()
+    for ledger in ledgers:
+        for entry in ledger.replicas:
+            builder.keep(entry, ledger)
+    return builder.build()
+
+
 def template_hash(entry: LedgerReplica) -> str:
     """One hash over everything of a replica that its pods show: a change of it is a roll."""
     shown = [
         engine.model_dump(by_alias=True, exclude_none=True, mode="json", exclude={"members": {"__all__": {"facts"}}})
         for engine in entry.engines
     ]
-    return content_hash(shown)
+    return content_hash([shown, entry.model_cache_ref, entry.serving_mode])

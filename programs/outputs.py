@@ -248,6 +248,8 @@ class WorkloadsOutputs(Outputs):
     cluster: str
     replicas: dict[str, ReplicaState] = {}
     caches: dict[str, dict[str, Any]] = {}
+    ledger: Ledger = Ledger()
+    """The rendered part of the ledger, so that a lost placement stack can be rebuilt from its clusters."""
     pools: tuple[str, ...] = ()
     """Pools that rendered replicas are pinned to; a pool stays while it is listed here."""
 

@@ -1,9 +1,13 @@
 """The `placement` stack: no resources, only outputs. The ledger it exports is what every cluster works from."""
 
+from dataclasses import replace
+
 import pulumi
 
 from api.errors import DeletionRefused
-from programs.context import Context
+from programs.context import Context, Permissions
+from programs.guard import guard
+from programs.ledger import merged
 from programs.outputs import ClusterOutputs, PlacementOutputs, ServingOutputs, WorkloadsOutputs
 from programs.placement_plan import Observed, plan_placement
 
@@ -12,7 +16,8 @@ def program(context: Context) -> None:
     """Decide where replicas go and export the ledger.
 
     Raises:
-        DeletionRefused: this stack has exported no ledger and a workloads stack lists replicas.
+        DeletionRefused: there is no ledger while a workloads stack lists replicas, or more would go than one run may
+            delete.
 
     """
     last = context.last(PlacementOutputs)
@@ -25,13 +30,52 @@ def program(context: Context) -> None:
         workloads=context.read_all(WorkloadsOutputs, "workloads", clusters),
         last=last,
     )
-    holding = [name for name, workloads in observed.workloads.items() if workloads.replicas]
-    if last is None and holding:
-        raise DeletionRefused(
-            f"there is no ledger, and replicas run on {', '.join(holding)}",
-            hint="restore the placement stack from a backup; nothing was deleted",
-            code="MP328",
-        )
-    outputs = plan_placement(context.documents, observed, now=context.now, preview=context.preview)
+    observed = with_ledger(observed, context.permissions)
+    outputs = plan_placement(
+        context.documents,
+        observed,
+        now=context.now,
+        preview=context.preview,
+        leaving=context.permissions.leaving,
+    )
+    refuse_deletions(context, observed.last, outputs)
     for key, value in outputs.plain().items():
         pulumi.export(key, value)
+
+
+def with_ledger(observed: Observed, permissions: Permissions) -> Observed:
+    """The same with a ledger: one that is missing while replicas run is rebuilt where that is allowed, else refused.
+
+    Raises:
+        DeletionRefused: replicas run, there is no ledger, and rebuilding it is not allowed.
+
+    """
+    holding = {name: workloads for name, workloads in observed.workloads.items() if workloads.replicas}
+    if not holding or (observed.last is not None and observed.last.ledger.replicas):
+        return observed
+    if not permissions.rebuild_ledger:
+        raise DeletionRefused(
+            f"there is no ledger, and replicas run on {', '.join(holding)}",
+            hint="`modelplane up --rebuild-ledger` takes it from what the clusters hold; nothing was deleted",
+            code="MP328",
+        )
+    ledger = merged(workloads.ledger for workloads in holding.values())
+    return replace(observed, last=PlacementOutputs(ledger=ledger))
+
+
+def refuse_deletions(context: Context, last: PlacementOutputs | None, outputs: PlacementOutputs) -> None:
+    """Check what leaves the ledger's active replicas; those of clusters that are to lose theirs do not count.
+
+    Raises:
+        DeletionRefused: too many.
+
+    """
+    active = {entry.key: entry for entry in (last.ledger.replicas if last else ()) if entry.state == "active"}
+    stays = {entry.key for entry in outputs.ledger.replicas if entry.state == "active"}
+    going = [
+        f"replica {key} on {entry.cluster}"
+        for key, entry in active.items()
+        if key not in stays and entry.cluster not in context.permissions.leaving
+    ]
+    share = context.fleet.spec.deletion.share
+    guard("replicas", going, len(active), share, context.permissions.deletions)

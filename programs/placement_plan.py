@@ -4,13 +4,13 @@ The scheduler decides; this module turns outputs into its snapshot and its plan 
 dropped stays in the ledger as `retiring` until its cluster no longer lists it (design, "Retiring").
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from api.base import Condition
 from api.documents import FleetDocuments
 from programs.conditions import condition, dated
-from programs.ledger import LedgerBuilder, placed, replica_key
+from programs.ledger import LedgerBuilder, placed, replica_key, template_hash
 from programs.outputs import (
     UNKNOWN,
     ClusterOutputs,
@@ -24,6 +24,7 @@ from programs.outputs import (
     ServingOutputs,
     WorkloadsOutputs,
 )
+from programs.rolling import Rollable, take_change_now
 from scheduler import Capabilities, Cluster, DeploymentPlan, Plan, Pool, Snapshot, schedule, successors
 
 Key = tuple[str, str]
@@ -40,14 +41,23 @@ class Observed:
 
 
 def plan_placement(
-    documents: FleetDocuments, observed: Observed, *, now: str, preview: bool = False
+    documents: FleetDocuments,
+    observed: Observed,
+    *,
+    now: str,
+    preview: bool = False,
+    leaving: Collection[str] = (),
 ) -> PlacementOutputs:
-    """The next ledger and a state per deployment. In a preview an unresolved readiness counts as ready."""
+    """The next ledger and a state per deployment.
+
+    In a preview an unresolved readiness counts as ready. `leaving` are clusters that lose their replicas; a cluster
+    that only left the documents keeps what it has.
+    """
     last = observed.last or PlacementOutputs()
     active = [entry for entry in last.ledger.replicas if entry.state == "active"]
     retiring = [entry for entry in last.ledger.replicas if entry.state == "retiring" and _listed(entry, observed)]
     snapshot = Snapshot(
-        clusters=_clusters(documents, observed, last.ledger, preview=preview),
+        clusters=_clusters(documents, observed, last.ledger, leaving, preview=preview),
         deployments=tuple(documents.deployments[key] for key in sorted(documents.deployments)),
         replicas=tuple(placed(entry, last.ledger, applied=_listed(entry, observed)) for entry in active),
         retiring=tuple(placed(entry, last.ledger, applied=True) for entry in retiring),
@@ -69,12 +79,16 @@ def _listed(entry: LedgerReplica, observed: Observed) -> bool:
     return workloads is not None and entry.key in workloads.replicas
 
 
-def _clusters(documents: FleetDocuments, observed: Observed, ledger: Ledger, *, preview: bool) -> tuple[Cluster, ...]:
+def _clusters(
+    documents: FleetDocuments, observed: Observed, ledger: Ledger, leaving: Collection[str], *, preview: bool
+) -> tuple[Cluster, ...]:
     known = set(documents.clusters) | {entry.cluster for entry in ledger.replicas}
-    return tuple(_cluster(name, documents, observed, preview=preview) for name in sorted(known))
+    return tuple(
+        _cluster(name, documents, observed, leaving=name in leaving, preview=preview) for name in sorted(known)
+    )
 
 
-def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, preview: bool) -> Cluster:
+def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, leaving: bool, preview: bool) -> Cluster:
     document = documents.clusters.get(name)
     outputs = observed.clusters.get(name)
     serving = observed.serving.get(name)
@@ -84,7 +98,7 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, previe
             name=pool.name,
             nodes=pool.nodes.configured,
             devices=pool.devices,
-            leaving=declared is not None and pool.name not in declared,
+            leaving=leaving or (declared is not None and pool.name not in declared),
         )
         for pool in (outputs.pools if outputs else declared_pools(documents, name))
     )
@@ -105,7 +119,7 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, previe
             rank=capabilities.rank if capabilities else True,
         ),
         pools=pools,
-        held=document is None,
+        held=document is None and not leaving,
     )
 
 
@@ -145,27 +159,67 @@ def _next_ledger(
     entries = {entry.key: entry for entry in last.replicas}
     taken: set[str] = set()
     for key, deployment_plan in plan.deployments.items():
-        for placement in deployment_plan.placements:
-            name = f"{placement.key.namespace}/{placement.name}"
-            taken.add(name)
-            if deployment_plan.invalid_selector is not None and name in entries:
+        placements = {f"{it.key.namespace}/{it.name}": it for it in deployment_plan.placements}
+        taken |= set(placements)
+        if deployment_plan.invalid_selector is not None:
+            for name in placements:
                 builder.keep(entries[name], last)
+            continue
+        wanted = {name: builder.entry(placement, documents.deployments[key]) for name, placement in placements.items()}
+        rolls = take_change_now(_rollable(entry, entries.get(name), observed) for name, entry in wanted.items())
+        for name, entry in wanted.items():
+            before = entries.get(name)
+            if before is None or name in rolls or not _rolls(before, entry) or _pools(before) != _pools(entry):
+                builder.add(entry)
             else:
-                builder.place(placement, documents.deployments[key])
-    leaves = [
-        (entries[f"{dropped.replica.key.namespace}/{dropped.replica.name}"], dropped.message)
-        for deployment_plan in plan.deployments.values()
-        for dropped in deployment_plan.dropped
-    ]
+                update = {"labels": entry.labels, "waits_for": entry.waits_for}
+                builder.keep(before.model_copy(update=update), last)
+    _add_retiring(builder, entries, last, plan, (taken, retiring, observed))
+    return builder.build()
+
+
+def _pools(entry: LedgerReplica) -> set[str]:
+    return {member.node_pool_name for engine in entry.engines for member in engine.members}
+
+
+def _rolls(before: LedgerReplica, after: LedgerReplica) -> bool:
+    """Whether the step from one entry to the next restarts pods."""
+    return template_hash(before) != template_hash(after)
+
+
+def _rollable(entry: LedgerReplica, before: LedgerReplica | None, observed: Observed) -> Rollable:
+    cluster = observed.clusters.get(entry.cluster)
+    workloads = observed.workloads.get(entry.cluster)
+    state = workloads.replicas.get(entry.key) if workloads else None
+    current = before or entry
+    return Rollable(
+        key=entry.key,
+        changes=before is not None and _rolls(before, entry),
+        reachable=cluster is None or cluster.reachable,
+        ready=state is not None and state.ready is True and state.template_hash == template_hash(current),
+    )
+
+
+def _add_retiring(
+    builder: LedgerBuilder,
+    entries: Mapping[str, LedgerReplica],
+    last: Ledger,
+    plan: Plan,
+    left: tuple[set[str], list[LedgerReplica], Observed],
+) -> None:
+    """Add what leaves and is still rendered: what this plan drops, and what an earlier one did."""
+    taken, retiring, observed = left
     heirs = {replica_key(gone): replica_key(new) for gone, new in successors(plan).items()}
-    for entry, reason in leaves:
-        if entry.key not in taken and _listed(entry, observed):
-            update = {"state": "retiring", "successor": heirs.get(entry.key), "reason": reason, "waits_for": ()}
-            builder.keep(entry.model_copy(update=update), last)
+    for deployment_plan in plan.deployments.values():
+        for dropped in deployment_plan.dropped:
+            entry = entries[f"{dropped.replica.key.namespace}/{dropped.replica.name}"]
+            if entry.key not in taken and _listed(entry, observed):
+                successor = heirs.get(entry.key)
+                update = {"state": "retiring", "successor": successor, "reason": dropped.message, "waits_for": ()}
+                builder.keep(entry.model_copy(update=update), last)
     for entry in retiring:
         if entry.key not in taken:
             builder.keep(entry, last)
-    return builder.build()
 
 
 def _state(plan: DeploymentPlan, observed: Observed, last: PlacementOutputs, key: str, now: str) -> DeploymentState:

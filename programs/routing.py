@@ -14,6 +14,7 @@ from components.model_service import ModelService, ModelServiceArgs
 from programs.conditions import condition, dated
 from programs.context import Context
 from programs.gateway import HUB
+from programs.guard import guard
 from programs.outputs import (
     EndpointState,
     GatewayOutputs,
@@ -44,7 +45,10 @@ def program(context: Context) -> None:
     last = context.last(RoutingOutputs) or RoutingOutputs()
     ledger = ledger_or_refuse(
         context.read(PlacementOutputs, "placement"),
-        lists_anything=bool(last.endpoints),
+        lists_anything=any(
+            state.cluster is not None and state.cluster not in context.permissions.leaving
+            for state in last.endpoints.values()
+        ),
         stack=context.stack("routing"),
     )
     clusters = {entry.cluster for entry in ledger.replicas}
@@ -55,7 +59,20 @@ def program(context: Context) -> None:
         in_use=frozenset(last.endpoints),
     )
     plan = plan_routing(context.documents, ledger, observed, preview=context.preview)
+    _refuse_deletions(context, last, plan)
     _register(context, gateway, plan, last)
+
+
+def _refuse_deletions(context: Context, last: RoutingOutputs, plan: Routing) -> None:
+    """Services and hand-written endpoints go only with their documents; a replica's endpoint follows the ledger."""
+    share = context.fleet.spec.deletion.share
+    allowed = context.permissions.deletions
+    services = [f"service {key}" for key in last.services if key not in {route.key for route in plan.routes}]
+    guard("services", services, len(last.services), share, allowed)
+    written = [key for key, state in last.endpoints.items() if state.cluster is None]
+    kept = {endpoint.key for endpoint in plan.endpoints}
+    endpoints = [f"endpoint {key}" for key in written if key not in kept]
+    guard("hand-written endpoints", endpoints, len(written), share, allowed)
 
 
 def _register(context: Context, gateway: GatewayOutputs, plan: Routing, last: RoutingOutputs) -> None:

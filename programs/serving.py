@@ -4,7 +4,7 @@ import pulumi
 from pulumi import ResourceOptions
 
 from api import names
-from api.errors import MissingInput
+from api.errors import InvocationError, MissingInput
 from api.fleets import serving_stack_for
 from components.kubernetes_objects import provider
 from components.serving_stack import ServingStack, ServingStackArgs
@@ -24,6 +24,13 @@ def program(context: Context) -> None:
     if cluster is None:
         raise MissingInput(
             f"the outputs of {context.stack('cluster', name)} are not there yet", hint="bring that stack up first"
+        )
+    if name not in context.documents.clusters:
+        raise InvocationError(
+            f"cluster {name} is not in the documents any more",
+            where=str(context.documents.directory),
+            hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
+            code="MP116",
         )
     settings = serving_stack_for(context.fleet, name)
     fleet = context.fleet.name

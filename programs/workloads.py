@@ -10,7 +10,7 @@ from api.errors import MissingInput
 from components.kubernetes_objects import namespace_manifest, provider, register
 from components.model_replica import ModelReplica, ModelReplicaArgs
 from programs.context import Context
-from programs.ledger import document, template_hash
+from programs.ledger import document, part_of, template_hash
 from programs.outputs import (
     ClusterOutputs,
     Ledger,
@@ -53,7 +53,8 @@ def program(context: Context) -> None:
     pools = sorted(
         {member.node_pool_name for entry in rendering.replicas for engine in entry.engines for member in engine.members}
     )
-    for key, value in WorkloadsOutputs(cluster=name, pools=tuple(pools)).plain().items():
+    rendered = part_of(ledger, rendering.replicas)
+    for key, value in WorkloadsOutputs(cluster=name, pools=tuple(pools), ledger=rendered).plain().items():
         pulumi.export(key, value)
     pulumi.export("replicas", replicas)
 

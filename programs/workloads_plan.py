@@ -40,7 +40,7 @@ def ledger_or_refuse(placement: PlacementOutputs | None, *, lists_anything: bool
         DeletionRefused: placement exports no ledger and the stack's own last outputs list replicas or endpoints.
 
     """
-    if placement is not None:
+    if placement is not None and (placement.ledger.replicas or not lists_anything):
         return placement.ledger
     if lists_anything:
         raise DeletionRefused(

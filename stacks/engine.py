@@ -9,8 +9,8 @@ import os
 import re
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,6 +88,7 @@ class Engine:
     ) -> None:
         self.environment = environment
         self.documents = documents
+        self.permissions = programs.Permissions()
         self._debug = debug
         self._variables = {**environment.variables, **plugin_variables()}
         self._command = _pulumi_command()
@@ -100,7 +101,9 @@ class Engine:
         started = time.monotonic()
 
         def inline() -> None:
-            context = programs.Context(documents=self.documents, kind=stack.kind, cluster=stack.cluster)
+            context = programs.Context(
+                documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions
+            )
             try:
                 programs.run(context)
             except pulumi.RunError as error:
@@ -112,16 +115,17 @@ class Engine:
                 raise
 
         try:
-            self._stack(stack, inline).up(
-                on_event=watch,
-                refresh=refresh or None,
-                continue_on_error=continue_on_error or None,
-                suppress_outputs=True,
-                suppress_progress=True,
-                color="never",
-                show_secrets=False,
-                debug=self._debug is not None,
-            )
+            with self._stack(stack, inline) as found:
+                found.up(
+                    on_event=watch,
+                    refresh=refresh or None,
+                    continue_on_error=continue_on_error or None,
+                    suppress_outputs=True,
+                    suppress_progress=True,
+                    color="never",
+                    show_secrets=False,
+                    debug=self._debug is not None,
+                )
         except engine_errors.CommandError as error:
             return self._failed(stack, "up", started, watch, caught, error)
         return Operation(
@@ -137,11 +141,11 @@ class Engine:
         watch = _Watch(self._debug)
         started = time.monotonic()
         try:
-            found = self._stack(stack, lambda: None)
-            found.destroy(
-                on_event=watch, suppress_outputs=True, suppress_progress=True, color="never", show_secrets=False
-            )
-            found.workspace.remove_stack(str(stack))
+            with self._stack(stack, lambda: None) as found:
+                found.destroy(
+                    on_event=watch, suppress_outputs=True, suppress_progress=True, color="never", show_secrets=False
+                )
+                found.workspace.remove_stack(str(stack))
             self._existing.discard(str(stack))
         except engine_errors.CommandError as error:
             return self._failed(stack, "destroy", started, watch, [], error)
@@ -198,19 +202,22 @@ class Engine:
         if not project.exists():
             project.write_text(f"name: {PROJECT}\nruntime: python\n")
 
-    def _stack(self, stack: StackName, inline: Callable[[], None]) -> automation.Stack:
+    @contextmanager
+    def _stack(self, stack: StackName, inline: Callable[[], None]) -> Iterator[automation.Stack]:
+        """The stack with a temporary folder of its own: the Kubernetes provider leaves kubeconfigs in it, in clear."""
         self._prepare()
-        workspace = automation.LocalWorkspace(
-            work_dir=str(self.environment.work_dir),
-            program=inline,
-            env_vars=dict(self._variables),
-            pulumi_command=self._command,
-        )
-        if str(stack) not in self._existing:
-            with suppress(engine_errors.StackAlreadyExistsError):
-                workspace.create_stack(str(stack))
-            self._existing.add(str(stack))
-        return _LeanStack(str(stack), workspace)
+        with self.environment.scratch() as scratch:
+            workspace = automation.LocalWorkspace(
+                work_dir=str(self.environment.work_dir),
+                program=inline,
+                env_vars={**self._variables, "TMPDIR": str(scratch)},
+                pulumi_command=self._command,
+            )
+            if str(stack) not in self._existing:
+                with suppress(engine_errors.StackAlreadyExistsError):
+                    workspace.create_stack(str(stack))
+                self._existing.add(str(stack))
+            yield _LeanStack(str(stack), workspace)
 
     def _failed(
         self,

@@ -6,9 +6,12 @@ With no backend named, state lies in `.modelplane/state` beside the fleet and th
 
 import os
 import secrets
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 PROJECT = "modelplane"
@@ -46,6 +49,21 @@ class Environment:
         named = self.variables.get(PASSPHRASE_FILE)
         if named == str(default_passphrase(self.directory)):
             _generate_passphrase(Path(named))
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder only its owner can read, gone afterwards. What a killed run left of it goes with the next one's."""
+        home = self.folder / "tmp"
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f"{os.getpid()}-", dir=home, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+
+    def sweep(self) -> None:
+        """Remove scratch folders of runs that no longer live."""
+        for folder in (self.folder / "tmp").glob("*-*"):
+            pid = folder.name.partition("-")[0]
+            if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def default_passphrase(directory: Path) -> Path:

@@ -30,7 +30,7 @@ def built(deployment: ModelDeployment, *, nodes: int = 12) -> Ledger:
     plan = schedule(Snapshot(clusters=(cluster,), deployments=(deployment,)))
     builder = LedgerBuilder()
     for placement in plan.deployments[deployment.namespace, deployment.name].placements:
-        builder.place(placement, deployment)
+        builder.add(builder.entry(placement, deployment))
     return builder.build()
 
 
@@ -227,8 +227,9 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         elif entries:
             entry = entry.model_copy(update={"waits_for": tuple(draw(st.sets(st.sampled_from(sorted(entries)))))})
         entries[entry.key] = entry
-    tables = builder.build()
-    return Ledger(replicas=tuple(entries.values()), templates=tables.templates, facts=tables.facts)
+    for entry in entries.values():
+        builder.add(entry)
+    return builder.build().model_copy(update={"replicas": tuple(entries.values())})
 
 
 @STEADY

@@ -5,9 +5,9 @@ from states import (
     a_directory,
     a_ledger,
     a_replica_state,
-    a_template,
     an_engine_entry,
     an_entry,
+    cluster_outputs,
     documents_of,
     earlier,
     ledger_of,
@@ -16,6 +16,7 @@ from states import (
 )
 
 from api.base import Condition
+from api.documents import FleetDocuments
 from programs.outputs import UNKNOWN, DeploymentState, PlacementOutputs, WorkloadsOutputs
 from programs.placement_plan import plan_placement
 from programs.reading import whole_numbers
@@ -223,12 +224,45 @@ def test_it_goes_on_waiting_in_every_later_decision_until_the_node_is_free() -> 
     assert ledger_of(free) == {new.key: ("active",)}
 
 
-def test_an_edited_template_changes_the_entry_in_place() -> None:
+def edited() -> FleetDocuments:
+    """Two replicas are wanted, with another image than the ledger has."""
     member = a_member(template={"spec": {"containers": [{"name": "engine", "image": "registry.example/engine:2"}]}})
-    documents = a_directory(a_deployment(replicas=2, engines=[an_engine(members=[member])]))
-    outputs = plan_placement(documents, placement_sees(last=earlier(EU, US), listed=[EU, US]), now=NOW)
+    return a_directory(a_deployment(replicas=2, engines=[an_engine(members=[member])]))
+
+
+def images_of(outputs: PlacementOutputs) -> dict[str, str]:
+    templates = outputs.ledger.templates
+    return {
+        entry.cluster: templates[entry.engines[0].members[0].template].spec.engine.image.rpartition(":")[2]
+        for entry in outputs.ledger.replicas
+    }
+
+
+def test_an_edited_template_reaches_ready_replicas_one_at_a_time() -> None:
+    outputs = plan_placement(edited(), placement_sees(last=earlier(EU, US), listed=[EU, US]), now=NOW)
     assert ledger_of(outputs) == {EU.key: ("active",), US.key: ("active",)}
-    assert list(outputs.ledger.templates.values()) == [a_template("registry.example/engine:2")]
+    assert images_of(outputs) == {"eu": "2", "us": "1"}
+
+    again = plan_placement(edited(), placement_sees(last=outputs, listed=[EU, US]), now=NOW)
+    assert images_of(again) == {"eu": "2", "us": "1"}, "what eu shows is not the new template yet"
+
+    rolled = next(entry for entry in outputs.ledger.replicas if entry.cluster == "eu")
+    after = plan_placement(edited(), placement_sees(last=outputs, listed=[rolled, US]), now=NOW)
+    assert images_of(after) == {"eu": "2", "us": "2"}
+
+
+def test_an_edited_template_reaches_replicas_that_are_not_ready_first_and_all_at_once() -> None:
+    outputs = plan_placement(edited(), placement_sees(last=earlier(EU, US), listed=[EU, US], ready=[EU]), now=NOW)
+    assert images_of(outputs) == {"eu": "1", "us": "2"}
+    outputs = plan_placement(edited(), placement_sees(last=earlier(EU, US), listed=[EU, US], ready=[]), now=NOW)
+    assert images_of(outputs) == {"eu": "2", "us": "2"}
+
+
+def test_a_replica_on_an_unreachable_cluster_keeps_its_template_and_holds_nobody_up() -> None:
+    gone = cluster_outputs("eu", reachable=False)
+    sees = placement_sees(last=earlier(EU, US), listed=[EU, US], changes={"clusters": {"eu": gone}})
+    outputs = plan_placement(edited(), sees, now=NOW)
+    assert images_of(outputs) == {"eu": "1", "us": "2"}
 
 
 def test_replicas_of_like_named_deployments_in_two_namespaces_are_two() -> None:
