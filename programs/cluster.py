@@ -86,8 +86,10 @@ def _refuse_other_cluster(cluster: InferenceCluster, last: ClusterOutputs | None
 
 
 def namespaces_used(context: Context) -> set[str]:
-    """Namespaces this fleet would make on a serving cluster."""
-    return {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in context.documents.deployments)}
+    """Namespaces this fleet would make on this cluster; replicas that outlive their documents keep theirs in use."""
+    workloads = context.read(WorkloadsOutputs, "workloads", context.cluster_name)
+    held = {state.namespace for state in workloads.replicas.values()} if workloads else set()
+    return {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in context.documents.deployments), *held}
 
 
 def _document(context: Context) -> InferenceCluster:

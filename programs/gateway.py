@@ -9,7 +9,7 @@ from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
 from components.kubernetes_objects import provider
 from programs.conditions import condition, dated
 from programs.context import Context
-from programs.outputs import GatewayOutputs
+from programs.outputs import GatewayOutputs, RoutingOutputs
 from programs.probe import probe
 from programs.secret_values import secret_value
 
@@ -27,9 +27,7 @@ def program(context: Context) -> None:
     last = context.last(GatewayOutputs)
     foreign = last.foreign_namespaces if last else ()
     if not context.preview:
-        wanted = {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in context.documents.services)}
-        wanted |= {namespace for namespace, _ in context.documents.deployments}
-        answer = probe(kubeconfig, fleet=fleet.name, namespaces=wanted, pools=False)
+        answer = probe(kubeconfig, fleet=fleet.name, namespaces=namespaces_used(context), pools=False)
         foreign = answer.foreign_namespaces if answer.reachable else foreign
     access = provider(HUB, kubeconfig, f"{fleet.name}/{HUB}", ResourceOptions())
     args = InferenceGatewayArgs(
@@ -54,6 +52,15 @@ def program(context: Context) -> None:
     }
     for key, value in exports.items():
         pulumi.export(key, value)
+
+
+def namespaces_used(context: Context) -> set[str]:
+    """Namespaces this fleet would make on the hub; endpoints that outlive their documents keep theirs in use."""
+    documents = context.documents
+    routing = context.read(RoutingOutputs, "routing")
+    held = {key.partition("/")[0] for key in routing.endpoints} if routing else set()
+    written = (*documents.deployments, *documents.services, *documents.endpoints)
+    return {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in written), *held}
 
 
 def _conditions(address: str | None) -> list[Condition]:
