@@ -76,6 +76,8 @@ class Simulation:
     live: dict[str, dict[str, Live]] = field(default_factory=lambda: defaultdict(dict))
     kept: dict[StackName, Outputs] = field(default_factory=dict)
     """Outputs of every stack."""
+    rotations: list[list[str]] = field(default_factory=list)
+    """Replicas that could answer after each operation: in rotation, and with ready pods."""
     accepted: set[str] = field(default_factory=set)
     """Routes that the hub's gateway has taken up."""
     _lock: Any = field(default_factory=Lock)
@@ -107,6 +109,7 @@ class Simulation:
                 changes = step(stack, refresh=refresh)
             except ModelplaneError as error:
                 return Operation(stack=stack, action="up", error=error)
+            self.rotations.append(self._answering())
             return Operation(stack=stack, action="up", changes=changes)
 
     def outputs(self, stack: StackName) -> dict[str, Any] | None:
@@ -151,6 +154,11 @@ class Simulation:
 
     def endpoints(self) -> list[str]:
         return sorted(self.read(RoutingOutputs, "routing").endpoints)
+
+    def _answering(self) -> list[str]:
+        routing = self.read(RoutingOutputs, "routing")
+        ready = {key for replicas in self.live.values() for key, live in replicas.items() if live.ready}
+        return sorted(ready.intersection(routing.endpoints if routing else ()))
 
     def rendered(self) -> list[str]:
         return sorted(key for replicas in self.live.values() for key in replicas)

@@ -8,13 +8,14 @@ from contextlib import suppress
 from typing import Any, cast
 
 import pytest
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_pool, a_service, a_taint, an_engine
+from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_pool, a_service, a_taint, an_engine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from simulation import Simulation, Stopped
 from states import documents_of
 
 from api.documents import FleetDocuments
+from programs.ledger import document, template_hash
 from programs.outputs import PlacementOutputs, RoutingOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
@@ -30,6 +31,8 @@ STACKS = [
     "routing",
     *(f"{kind}.{name}" for kind in ("cluster", "serving", "workloads") for name in CLUSTERS),
 ]
+
+IMAGES = ("registry.example/engine:1", "registry.example/engine:2")
 
 STEADY = settings(
     deadline=None, derandomize=True, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -53,8 +56,9 @@ def fleets(draw: st.DrawFn, *, whole: bool = False) -> FleetDocuments:
     ]
     deployments = []
     for name in draw(st.sets(st.sampled_from(DEPLOYMENTS))):
-        engine = draw(st.sampled_from(["main", "renamed"]))
-        deployments.append(a_deployment(name, replicas=draw(st.integers(0, 4)), engines=[an_engine(engine)]))
+        template = {"spec": {"containers": [{"name": "engine", "image": draw(st.sampled_from(IMAGES))}]}}
+        engine = an_engine(draw(st.sampled_from(["main", "renamed"])), members=[a_member(template=template)])
+        deployments.append(a_deployment(name, replicas=draw(st.integers(0, 4)), engines=[engine]))
     entries = [
         (weight, {"modelplane.ai/deployment": name}) for weight, name in ((90, "mock-demo"), (10, "mock-demo-v2"))
     ]
@@ -110,6 +114,10 @@ def test_any_history(up: Any, history: list[dict[str, Any]], end: FleetDocuments
     assert simulation.rendered() == sorted(entry.key for entry in ledger.replicas)
     assert simulation.endpoints() == simulation.rendered(), "all that runs is in rotation"
     assert simulation.read(RoutingOutputs, "routing").withdrawn == ()
+    for entry in ledger.replicas:
+        wanted = end.deployments[entry.namespace, entry.deployment].spec.template.spec.engines[0]
+        assert document(entry, ledger).spec.engines[0].members[0].template == wanted.members[0].template
+        assert simulation.live[entry.cluster][entry.key].template == template_hash(entry)
     for (namespace, name), deployment in end.deployments.items():
         state = simulation.read(PlacementOutputs, "placement").deployments[f"{namespace}/{name}"]
         assert state.placed <= deployment.spec.replicas

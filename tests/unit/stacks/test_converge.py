@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_service
+from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_service, an_engine
 from simulation import Simulation
 from states import an_entry, documents_of
 
 from api.base import Kind
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused, UnreadableStack
+from programs.ledger import template_hash
 from programs.outputs import PlacementOutputs, RoutingOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
@@ -131,6 +132,21 @@ def test_a_canary_whose_replica_never_becomes_ready_keeps_what_answers(run: Run)
     assert report.starting == [V2.key]
     service = simulation.read(RoutingOutputs, "routing").services["ml-team/mock-demo"]
     assert [(backend.endpoint, backend.weight) for backend in service.backends] == [(EU.key, 1)]
+
+
+def test_a_changed_image_rolls_without_a_moment_of_silence(run: Run) -> None:
+    simulation = Simulation(FIRST)
+    run(simulation)
+    simulation.rotations.clear()
+    template = {"spec": {"containers": [{"name": "engine", "image": "registry.example/engine:2"}]}}
+    engine = an_engine(members=[a_member(template=template)])
+    simulation.documents = the_example(a_deployment("mock-demo", replicas=2, engines=[engine]), a_service("mock-demo"))
+    run(simulation)
+    assert all(simulation.rotations), "at least one replica answers at any time"
+    assert simulation.endpoints() == sorted([EU.key, US.key])
+    assert {live.template for replicas in simulation.live.values() for live in replicas.values()} == {
+        template_hash(entry) for entry in ledger(simulation)
+    }
 
 
 def test_a_removed_deployment_leaves_in_order_and_leaves_nothing(run: Run) -> None:
@@ -296,7 +312,9 @@ def test_every_operation_and_every_wait_is_told(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
     operations: list[Operation] = []
     notes: list[str] = []
-    report = Pass(FIRST, cast("Engine", simulation), Options(parallel=1), operations.append, notes.append).run()
+    report = Pass(
+        FIRST, cast("Engine", simulation), Options(parallel=1), operations.append, notes.append
+    ).run()
     assert [str(operation.stack) for operation in operations] == [
         f"local.{name}" for name in simulation.calls if name != "wait"
     ]
