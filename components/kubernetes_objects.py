@@ -12,6 +12,10 @@ Manifest = Mapping[str, Any]
 SKIP_AWAIT = "pulumi.com/skipAwait"
 """A model may load for an hour: readiness is reported from the live object, not awaited by the update."""
 
+OFFLINE_KUBECONFIG = '{"apiVersion": "v1", "kind": "Config", "current-context": "offline"}'
+"""A kubeconfig that leads nowhere: the provider takes its cluster for unreachable before it makes any call, and
+previews from the state alone. Kubeconfig is a provider's input that replaces nothing, as `provider` sets it up."""
+
 WAIT_FOR = "pulumi.com/waitFor"
 TIMEOUT = "pulumi.com/timeoutSeconds"
 

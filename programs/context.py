@@ -12,6 +12,7 @@ from api import names
 from api.documents import FleetDocuments
 from api.errors import InvocationError, ModelplaneError
 from api.fleets import Fleet
+from components.kubernetes_objects import OFFLINE_KUBECONFIG
 from programs.outputs import Outputs
 from programs.reading import StackReader, engine_reader, read
 
@@ -67,6 +68,8 @@ class Context:
     cluster: str | None = None
     reader: StackReader = engine_reader
     preview: bool = False
+    offline: bool = False
+    """The driver previews the whole fleet: no API server is called, and what cannot be known stays Unknown."""
     permissions: Permissions = Permissions()
     now: str = field(default_factory=utc_now)
 
@@ -83,7 +86,7 @@ class Context:
                 "a Fleet document is needed before anything can be brought up",
                 where=str(self.documents.directory),
                 hint="add a document of kind Fleet (modelplane.ai/v1alpha1); its name is the prefix of all stack names",
-                code="MP110",
+                code="MP130",
             )
         return self.documents.fleet
 
@@ -91,8 +94,12 @@ class Context:
     def cluster_name(self) -> str:
         """The cluster this stack belongs to; only for kinds of stack that have one."""
         if self.cluster is None:
-            raise InvocationError(f"a {self.kind} stack names its cluster", code="MP111")
+            raise InvocationError(f"a {self.kind} stack names its cluster", code="MP131")
         return self.cluster
+
+    def kubeconfig(self, found: str) -> str:
+        """The kubeconfig a provider is given: the cluster's own, but one that leads nowhere where none is called."""
+        return OFFLINE_KUBECONFIG if self.offline else found
 
     def stack(self, kind: str, cluster: str | None = None) -> str:
         """Name of another stack of this fleet."""

@@ -257,7 +257,7 @@ class WorkloadsOutputs(Outputs):
 class EndpointState(Outputs):
     """One endpoint in use: a ready replica's, or a hand-written one (no cluster)."""
 
-    url: str
+    url: MaybeText
     cluster: str | None = None
     backend: str
     """Name of the Service on the hub."""

@@ -16,6 +16,17 @@ def program(context: Context) -> None:
     """Decide where replicas go and export the ledger.
 
     Raises:
+        DeletionRefused: as `decide` does.
+
+    """
+    for key, value in decide(context).plain().items():
+        pulumi.export(key, value)
+
+
+def decide(context: Context) -> PlacementOutputs:
+    """What the stack exports. Nothing is registered.
+
+    Raises:
         DeletionRefused: there is no ledger while a workloads stack lists replicas, or more would go than one run may
             delete.
 
@@ -39,8 +50,7 @@ def program(context: Context) -> None:
         leaving=context.permissions.leaving,
     )
     refuse_deletions(context, observed.last, outputs)
-    for key, value in outputs.plain().items():
-        pulumi.export(key, value)
+    return outputs
 
 
 def with_ledger(observed: Observed, permissions: Permissions) -> Observed:

@@ -5,7 +5,7 @@ dropped stays in the ledger as `retiring` until its cluster no longer lists it (
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from api.base import Condition
 from api.documents import FleetDocuments
@@ -53,6 +53,8 @@ def plan_placement(
     In a preview an unresolved readiness counts as ready. `leaving` are clusters that lose their replicas; a cluster
     that only left the documents keeps what it has.
     """
+    if preview:
+        observed = _assuming_ready(observed)
     last = observed.last or PlacementOutputs()
     active = [entry for entry in last.ledger.replicas if entry.state == "active"]
     retiring = [entry for entry in last.ledger.replicas if entry.state == "retiring" and _listed(entry, observed)]
@@ -71,6 +73,22 @@ def plan_placement(
     }
     assumed = preview and any(name not in observed.serving for name in documents.clusters)
     return PlacementOutputs(ledger=ledger, deployments=deployments, assumed=assumed)
+
+
+def _assuming_ready(observed: Observed) -> Observed:
+    """The same, where every replica whose readiness nobody knows is ready."""
+    workloads = {
+        cluster: outputs.model_copy(
+            update={
+                "replicas": {
+                    key: state.model_copy(update={"ready": True}) if state.ready is UNKNOWN else state
+                    for key, state in outputs.replicas.items()
+                }
+            }
+        )
+        for cluster, outputs in observed.workloads.items()
+    }
+    return replace(observed, workloads=workloads)
 
 
 def _listed(entry: LedgerReplica, observed: Observed) -> bool:

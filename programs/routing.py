@@ -1,5 +1,6 @@
 """The `routing` stack: endpoints and services on the hub."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -16,6 +17,7 @@ from programs.context import Context
 from programs.gateway import HUB
 from programs.guard import guard
 from programs.outputs import (
+    UNKNOWN,
     EndpointState,
     GatewayOutputs,
     PlacementOutputs,
@@ -29,8 +31,33 @@ from programs.routing_plan import Endpoint, Observed, Route, Routing, plan_routi
 from programs.workloads_plan import ledger_or_refuse
 
 
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What the hub is to show, and out of what."""
+
+    gateway: GatewayOutputs
+    plan: Routing
+    last: RoutingOutputs
+
+
 def program(context: Context) -> None:
     """Register endpoints and routes on the hub and export each service's URL.
+
+    Raises:
+        MissingInput: as `decide` does.
+        DeletionRefused: as `decide` does.
+
+    """
+    decision = decide(context)
+    states = _register(context, decision)
+    outputs = planned_outputs(decision)
+    for key, value in outputs.model_copy(update={"services": {}}).plain().items():
+        pulumi.export(key, value)
+    pulumi.export("services", {key: {**state.plain(), **states[key]} for key, state in outputs.services.items()})
+
+
+def decide(context: Context) -> Decision:
+    """What the hub is to show. Nothing is registered.
 
     Raises:
         MissingInput: the gateway stack has not been brought up.
@@ -57,10 +84,21 @@ def program(context: Context) -> None:
         serving=context.read_all(ServingOutputs, "serving", clusters),
         workloads=context.read_all(WorkloadsOutputs, "workloads", clusters),
         in_use=frozenset(last.endpoints),
+        urls={key: state.url for key, state in last.endpoints.items()},
     )
     plan = plan_routing(context.documents, ledger, observed, preview=context.preview)
     _refuse_deletions(context, last, plan)
-    _register(context, gateway, plan, last)
+    return Decision(gateway=gateway, plan=plan, last=last)
+
+
+def planned_outputs(decision: Decision) -> RoutingOutputs:
+    """The exports as far as they are known before the stack runs: all but what the gateway says of its routes."""
+    plan = decision.plan
+    return RoutingOutputs(
+        endpoints={endpoint.key: _endpoint_state(endpoint) for endpoint in plan.endpoints},
+        services={route.key: _service_state(route, decision.gateway) for route in plan.routes},
+        withdrawn=plan.withdrawn,
+    )
 
 
 def _refuse_deletions(context: Context, last: RoutingOutputs, plan: Routing) -> None:
@@ -75,10 +113,11 @@ def _refuse_deletions(context: Context, last: RoutingOutputs, plan: Routing) -> 
     guard("hand-written endpoints", endpoints, len(written), share, allowed)
 
 
-def _register(context: Context, gateway: GatewayOutputs, plan: Routing, last: RoutingOutputs) -> None:
-    fleet = context.fleet.name
+def _register(context: Context, decision: Decision) -> dict[str, dict[str, Any]]:
+    """Register everything; by service, what its live route tells."""
+    fleet, gateway, plan = context.fleet.name, decision.gateway, decision.plan
     labels = {names.LABEL_FLEET: fleet}
-    access = provider(HUB, gateway.kubeconfig, f"{fleet}/{HUB}", ResourceOptions())
+    access = provider(HUB, context.kubeconfig(gateway.kubeconfig), f"{fleet}/{HUB}", ResourceOptions())
     used = {endpoint.namespace for endpoint in plan.endpoints} | {route.namespace for route in plan.routes}
     own = ResourceOptions(provider=access, retain_on_delete=True)
     namespaces = {
@@ -112,11 +151,8 @@ def _register(context: Context, gateway: GatewayOutputs, plan: Routing, last: Ro
             ),
             ResourceOptions(providers=[access], depends_on=parts),
         )
-        services[route.key] = _service_state(route, service, gateway, last.services.get(route.key), context.now)
-    endpoints = {endpoint.key: _endpoint_state(endpoint) for endpoint in plan.endpoints}
-    for key, value in RoutingOutputs(endpoints=endpoints, withdrawn=plan.withdrawn).plain().items():
-        pulumi.export(key, value)
-    pulumi.export("services", services)
+        services[route.key] = _live_state(route, service, decision.last.services.get(route.key), context.now)
+    return services
 
 
 def _endpoint_state(endpoint: Endpoint) -> EndpointState:
@@ -125,18 +161,19 @@ def _endpoint_state(endpoint: Endpoint) -> EndpointState:
     )
 
 
-def _service_state(
-    route: Route, service: ModelService, gateway: GatewayOutputs, last: ServiceState | None, now: str
-) -> dict[str, Any]:
-    address = f"http://{gateway.address}/{route.namespace}/{route.name}" if isinstance(gateway.address, str) else None
-    state = ServiceState(
-        address=address,
+def _service_state(route: Route, gateway: GatewayOutputs) -> ServiceState:
+    known = isinstance(gateway.address, str)
+    return ServiceState(
+        address=f"http://{gateway.address}/{route.namespace}/{route.name}" if known else gateway.address,
         backends=tuple(ServiceBackend(endpoint=share.endpoint.key, weight=share.weight) for share in route.backends),
         empty_entries=route.empty_entries,
+        accepted=UNKNOWN,
     )
+
+
+def _live_state(route: Route, service: ModelService, last: ServiceState | None, now: str) -> dict[str, Any]:
     before = last.conditions if last else ()
     return {
-        **state.plain(),
         "accepted": service.accepted,
         "conditions": service.accepted.apply(
             lambda accepted: [

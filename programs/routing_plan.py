@@ -7,6 +7,7 @@ use (design, "Retiring").
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, cast
 
 from api import names
 from api.documents import FleetDocuments
@@ -18,9 +19,13 @@ from programs.outputs import (
     GatewayOutputs,
     Ledger,
     LedgerReplica,
+    MaybeText,
     ServingOutputs,
     WorkloadsOutputs,
 )
+
+UNKNOWN_ADDRESS = Address("http", UNKNOWN.value, 80, cast("Literal['FQDN']", UNKNOWN.value))
+"""Every replica is behind its cluster's gateway, on port 80; where that is turns out when the gateway is up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +34,8 @@ class Endpoint:
 
     namespace: str
     name: str
-    url: str
+    url: MaybeText
+    """Unknown in a preview that cannot know the address yet."""
     address: Address
     labels: Mapping[str, str]
     rewrite_path: str | None
@@ -88,6 +94,8 @@ class Observed:
     workloads: Mapping[str, WorkloadsOutputs] = field(default_factory=dict)
     in_use: frozenset[str] = frozenset()
     """Endpoints that routing's own last outputs list: one whose readiness is not known stays as it was."""
+    urls: Mapping[str, MaybeText] = field(default_factory=dict)
+    """Their URLs: a preview keeps one where the address in it is not known."""
 
 
 def plan_routing(documents: FleetDocuments, ledger: Ledger, observed: Observed, *, preview: bool = False) -> Routing:
@@ -131,18 +139,18 @@ def _replica_endpoint(entry: LedgerReplica, observed: Observed, *, preview: bool
         return None
     known = None if state is None or state.ready is UNKNOWN else state.ready
     ready = known is True if known is not None else preview or entry.key in observed.in_use
-    address = serving.gateway_address if serving else None
-    if preview and (serving is None or address is UNKNOWN):
-        address = "assumed.invalid"
-    if not ready or not isinstance(address, str):
-        return None
     prefix = names.replica_prefix(entry.namespace, entry.name)
-    url = f"http://{_bracketed(address)}{prefix}v1"
+    address: MaybeText = serving.gateway_address if serving else UNKNOWN if preview else None
+    url: MaybeText = f"http://{_bracketed(address)}{prefix}v1" if isinstance(address, str) else None
+    if preview and address is UNKNOWN:
+        url = observed.urls.get(entry.key, UNKNOWN)
+    if not ready or url is None:
+        return None
     return Endpoint(
         namespace=entry.namespace,
         name=entry.name,
         url=url,
-        address=endpoint_address(url),
+        address=endpoint_address(url) if isinstance(url, str) else UNKNOWN_ADDRESS,
         labels=entry.labels,
         rewrite_path=prefix,
         cluster=entry.cluster,

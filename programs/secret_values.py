@@ -5,6 +5,7 @@ import pulumi
 from api.errors import ModelplaneError
 from api.secrets import ConfigSource, SecretSource, resolve
 from programs.context import Context
+from programs.outputs import UNKNOWN
 
 
 class MissingSecret(ModelplaneError):
@@ -16,11 +17,22 @@ class MissingSecret(ModelplaneError):
 def secret_value(context: Context, name: str, key: str, namespace: str) -> str:
     """The value of one key, from documents, files, variables, Pulumi config or another stack's outputs.
 
+    Where a fleet is previewed by the driver, a value that cannot be had is the marker of an unknown one.
+
     Raises:
         MissingSecret: nothing provides the key, or its source gives no value.
         UnreadableStack: the stack its source names cannot be read.
 
     """
+    try:
+        return _value(context, name, key, namespace)
+    except ModelplaneError:
+        if context.offline:
+            return UNKNOWN.value
+        raise
+
+
+def _value(context: Context, name: str, key: str, namespace: str) -> str:
     values = resolve(context.documents, namespace, name)
     if key not in values:
         raise MissingSecret(

@@ -30,11 +30,11 @@ def program(context: Context) -> None:
             f"cluster {name} is not in the documents any more",
             where=str(context.documents.directory),
             hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
-            code="MP116",
+            code="MP132",
         )
     settings = serving_stack_for(context.fleet, name)
     fleet = context.fleet.name
-    access = provider(name, cluster.kubeconfig, f"{fleet}/{name}", ResourceOptions())
+    access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{fleet}/{name}", ResourceOptions())
     args = ServingStackArgs(
         fleet=fleet,
         cluster=name,

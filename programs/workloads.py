@@ -1,5 +1,6 @@
 """The `workloads.<c>` stack: the replicas of one cluster, rendered from the ledger and never from the directory."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -12,6 +13,7 @@ from components.model_replica import ModelReplica, ModelReplicaArgs
 from programs.context import Context
 from programs.ledger import document, part_of, template_hash
 from programs.outputs import (
+    UNKNOWN,
     ClusterOutputs,
     Ledger,
     LedgerReplica,
@@ -20,11 +22,43 @@ from programs.outputs import (
     RoutingOutputs,
     WorkloadsOutputs,
 )
-from programs.workloads_plan import ledger_or_refuse, plan_workloads
+from programs.workloads_plan import Rendering, ledger_or_refuse, plan_workloads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What one cluster renders, and out of what."""
+
+    cluster: ClusterOutputs
+    ledger: Ledger
+    rendering: Rendering
+    last: WorkloadsOutputs | None
 
 
 def program(context: Context) -> None:
     """Register the cluster's namespaces and replicas and export what each of them is doing.
+
+    Raises:
+        MissingInput: as `decide` does.
+        DeletionRefused: as `decide` does.
+
+    """
+    decision = decide(context)
+    name, cluster, last = context.cluster_name, decision.cluster, decision.last
+    rendered = decision.rendering.replicas
+    access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{context.fleet.name}/{name}", ResourceOptions())
+    namespaces = _namespaces(context, cluster, rendered, access)
+    replicas = {
+        entry.key: _replica(context, entry, decision.ledger, last, (access, namespaces.get(entry.namespace)))
+        for entry in rendered
+    }
+    for key, value in _outputs(decision).plain().items():
+        pulumi.export(key, value)
+    pulumi.export("replicas", replicas)
+
+
+def decide(context: Context) -> Decision:
+    """What this cluster renders. Nothing is registered.
 
     Raises:
         MissingInput: the cluster stack has not been brought up.
@@ -44,19 +78,40 @@ def program(context: Context) -> None:
         stack=context.stack("workloads", name),
     )
     rendering = plan_workloads(name, ledger, context.read(RoutingOutputs, "routing"), last)
-    access = provider(name, cluster.kubeconfig, f"{context.fleet.name}/{name}", ResourceOptions())
-    namespaces = _namespaces(context, cluster, rendering.replicas, access)
-    replicas = {
-        entry.key: _replica(context, entry, ledger, last, (access, namespaces.get(entry.namespace)))
-        for entry in rendering.replicas
-    }
-    pools = sorted(
-        {member.node_pool_name for entry in rendering.replicas for engine in entry.engines for member in engine.members}
+    return Decision(cluster=cluster, ledger=ledger, rendering=rendering, last=last)
+
+
+def planned_outputs(decision: Decision) -> WorkloadsOutputs:
+    """What the stack will export as far as that is known before it runs.
+
+    A replica that stays as it is keeps the state its last outputs tell; that of any other is Unknown.
+    """
+    before = decision.last.replicas if decision.last else {}
+    replicas = {}
+    for entry in decision.rendering.replicas:
+        state, kept = _state(entry), before.get(entry.key)
+        unknown = dict.fromkeys(("applied", "ready", "reason", "message", "since"), UNKNOWN)
+        stays = kept is not None and kept.template_hash == state.template_hash
+        replicas[entry.key] = kept if kept is not None and stays else state.model_copy(update=unknown)
+    return _outputs(decision).model_copy(update={"replicas": replicas})
+
+
+def _outputs(decision: Decision) -> WorkloadsOutputs:
+    """The exports but for the replicas' states, which live objects tell."""
+    rendered = decision.rendering.replicas
+    pools = {member.node_pool_name for entry in rendered for engine in entry.engines for member in engine.members}
+    return WorkloadsOutputs(
+        cluster=decision.cluster.cluster, pools=tuple(sorted(pools)), ledger=part_of(decision.ledger, rendered)
     )
-    rendered = part_of(ledger, rendering.replicas)
-    for key, value in WorkloadsOutputs(cluster=name, pools=tuple(pools), ledger=rendered).plain().items():
-        pulumi.export(key, value)
-    pulumi.export("replicas", replicas)
+
+
+def _state(entry: LedgerReplica) -> ReplicaState:
+    return ReplicaState(
+        namespace=entry.namespace,
+        deployment=entry.deployment,
+        index=entry.index,
+        template_hash=template_hash(entry),
+    )
 
 
 def _namespaces(
@@ -84,14 +139,8 @@ def _replica(
     opts = ResourceOptions(providers=[access], depends_on=[namespace] if namespace else None)
     replica = ModelReplica(entry.key, args, opts)
     before = last.replicas.get(entry.key) if last else None
-    state = ReplicaState(
-        namespace=entry.namespace,
-        deployment=entry.deployment,
-        index=entry.index,
-        template_hash=template_hash(entry),
-    )
     return {
-        **state.plain(),
+        **_state(entry).plain(),
         "applied": replica.applied,
         "ready": replica.readiness.apply(lambda found: found.ready),
         "reason": replica.readiness.apply(lambda found: found.reason),

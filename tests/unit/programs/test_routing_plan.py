@@ -149,15 +149,23 @@ def test_an_address_that_was_left_unresolved_is_none() -> None:
 class Assumed:
     serving: dict[str, ServingOutputs] = field(default_factory=dict)
     workloads: dict[str, WorkloadsOutputs] = field(default_factory=dict)
-    want: list[str]
+    urls: dict[str, MaybeText] = field(default_factory=dict)
+    want: list[MaybeText]
+    """URLs of the endpoints, without their paths."""
 
 
 PREVIEWS = {
-    "nothing is there yet": Assumed(want=["http://assumed.invalid/"]),
+    "nothing is there yet": Assumed(want=[UNKNOWN]),
     "the gateway's address is not known yet": Assumed(
         serving={"us": serving_outputs("us", UNKNOWN)},
         workloads={"us": listed_workloads("us", STABLE)},
-        want=["http://assumed.invalid/"],
+        want=[UNKNOWN],
+    ),
+    "the gateway's address is not known now, and was when its endpoint came into use": Assumed(
+        serving={"us": serving_outputs("us", UNKNOWN)},
+        workloads={"us": listed_workloads("us", STABLE)},
+        urls={STABLE.key: "http://10.0.0.9/ml-team/qwen-us/v1"},
+        want=["http://10.0.0.9/"],
     ),
     "the replica is not made yet": Assumed(serving={"us": serving_outputs()}, want=["http://10.0.0.1/"]),
     "the replica is known not to be ready": Assumed(
@@ -171,9 +179,10 @@ PREVIEWS = {
 
 @pytest.mark.parametrize("case", PREVIEWS.values(), ids=PREVIEWS)
 def test_a_preview_takes_what_it_cannot_know_for_ready(case: Assumed) -> None:
-    observed = Observed(serving=case.serving, workloads=case.workloads)
+    observed = Observed(serving=case.serving, workloads=case.workloads, urls=case.urls)
     routing = plan_routing(documents_of(a_fleet()), a_ledger(STABLE), observed, preview=True)
-    assert [endpoint.url.partition("ml-team/")[0] for endpoint in routing.endpoints] == case.want
+    urls = [endpoint.url for endpoint in routing.endpoints]
+    assert [url.partition("ml-team/")[0] if isinstance(url, str) else url for url in urls] == case.want
 
 
 @dataclass(frozen=True, kw_only=True)
