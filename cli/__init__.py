@@ -7,8 +7,6 @@ and ends with 255.
 What a command needs is imported when it runs: `modelplane --help` loads neither the engine nor the documents' models.
 """
 
-# ruff: noqa: PLC0415  see above
-
 import sys
 import traceback
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`modelplane destroy`: take the whole fleet down, the URLs first and the clusters last."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
-
 import sys
 from typing import TYPE_CHECKING
 

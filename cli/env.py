@@ -1,7 +1,5 @@
 """`modelplane env`: what a plain `pulumi` needs to work on the same stacks, for a shell to evaluate."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
-
 from pathlib import Path
 
 import typer

@@ -1,7 +1,7 @@
 """Which fleet a command is about: its directory, its documents, and as much as can be read where they are broken."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -131,3 +131,19 @@ def _readable_fleet(place: Place) -> Fleet | None:
         except ValidationError:
             continue
     return None
+
+
+def refuse_documented(clusters: Collection[str], documents: FleetDocuments) -> None:
+    """Refuse to delete clusters that the documents still want.
+
+    Raises:
+        InvocationError: one of them has a document.
+
+    """
+    wanted = sorted(set(clusters) & set(documents.clusters))
+    if wanted:
+        cluster = documents.clusters[wanted[0]]
+        hint = "remove its document first; deleting it then drains it and destroys its stacks"
+        raise InvocationError(
+            f"cluster {wanted[0]} is still in the documents", where=documents.where(cluster), hint=hint
+        )

@@ -1,7 +1,5 @@
 """`modelplane local`: a fleet on this machine, with real API servers and gateways, and without a GPU."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
-
 import os
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -102,14 +100,16 @@ def down(fleet: FleetPaths = None, discard_state: DiscardState = False) -> None:
     from cli.fleet import place_of
     from cli.printing import say
     from local import fleet as local_fleet
-    from stacks.state import discard, held_resources
+    from stacks.environment import environment_of
+    from stacks.state import discard, has_state, held_resources
 
     directory = place_of(fleet).directory
-    held = held_resources(directory) if local_fleet.exists(directory) else {}
+    looks = local_fleet.exists(directory) and not discard_state
+    held = held_resources(directory) if looks else {}
     ended = local_fleet.down(directory, held=held, discard_state=discard_state, progress=say)
-    if held:
+    if discard_state and has_state(environment_of(directory)):
         discard(directory)
-        say(f"forgotten: {', '.join(sorted(held))}")
+        say("forgotten: the fleet's stacks, and what they held")
     say("the local fleet is gone" if ended else "no local fleet is up")
 
 

@@ -1,7 +1,5 @@
 """Options that several commands share, and what their texts mean."""
 
-# ruff: noqa: PLC0415  the grammar of durations is part of the documents' models, which --help does without
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

@@ -35,9 +35,9 @@ class Progress:
     def __enter__(self) -> Self:
         """Begin."""
         if sys.stderr.isatty():
-            from rich.console import Console  # noqa: PLC0415  only a terminal needs it
-            from rich.progress import Progress as Bar  # noqa: PLC0415
-            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
             self._console = Console(stderr=True)
             columns = (SpinnerColumn(), TextColumn(self._title), TimeElapsedColumn())

@@ -1,7 +1,5 @@
 """`modelplane stacks`: the stacks of a fleet, what they hold, and the order in which they come up."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
-
 from typing import Annotated
 
 import typer

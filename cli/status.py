@@ -1,7 +1,5 @@
 """`modelplane status`: the fleet as its stacks last exported it."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
-
 from typing import Any
 
 import typer

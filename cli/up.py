@@ -1,6 +1,7 @@
 """`modelplane up`: bring the whole fleet to what its documents say."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
@@ -17,6 +18,20 @@ def up(
     output: OutputFormat = Output.TABLE,
     parallel: Parallel = 3,
     wait: Wait = None,
+    allow: Annotated[
+        list[str] | None, typer.Option("--allow", metavar="DIGEST", help="Permit the deletions that a refusal showed.")
+    ] = None,
+    delete_cluster: Annotated[
+        list[str] | None,
+        typer.Option("--delete-cluster", metavar="CLUSTER", help="Drain and destroy a cluster without a document."),
+    ] = None,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option("--forget", metavar="CLUSTER", help="Drop an unreachable cluster's stacks without calling it."),
+    ] = None,
+    rebuild_ledger: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option("--rebuild-ledger", help="Take a lost ledger from what the clusters hold.")
+    ] = False,
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """Bring the fleet to what its documents say.
@@ -26,10 +41,11 @@ def up(
 
     Example: modelplane up -f examples/local --wait 2m
     """
-    from cli.fleet import fleet_of, load_to_run, place_of
+    from cli.fleet import fleet_of, load_to_run, place_of, refuse_documented
     from cli.printing import data, print_plain, print_problems, say
     from cli.progress import Clock, Progress
     from cli.summary import closing, print_failures, summary
+    from programs import Permissions
     from programs.preflight import refuse_unsupported
     from stacks.converge import Options, Pass
     from stacks.engine import Engine
@@ -45,7 +61,16 @@ def up(
     name = fleet_of(documents).name
     environment = environment_of(place.directory)
     engine = Engine(environment, documents, debug=say if debug else None)
-    given = Options(parallel=parallel) if wait is None else Options(parallel=parallel, wait=wait, wait_given=True)
+    permissions = Permissions(
+        deletions=frozenset(allow or ()),
+        delete_clusters=frozenset(delete_cluster or ()),
+        forget=frozenset(forget or ()),
+        rebuild_ledger=rebuild_ledger,
+    )
+    refuse_documented(permissions.delete_clusters, documents)
+    given = Options(parallel=parallel, permissions=permissions)
+    if wait is not None:
+        given = replace(given, wait=wait, wait_given=True)
     stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
     with pass_lock(environment.folder), Progress(f"{name}: up", stacks) as progress:
         report = Pass(documents, engine, given, progress.on_operation, progress.on_note).run()

@@ -1,7 +1,5 @@
 """`modelplane validate`: every problem of a fleet's documents, without touching a stack or a network."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
-
 import typer
 
 from cli.options import FleetPaths, Output, OutputFormat

@@ -1,7 +1,5 @@
 """`modelplane version`: the release, and the programs it would run."""
 
-# ruff: noqa: PLC0415  --help stays fast: what a command needs is imported when it runs
-
 import typer
 
 from cli.options import Output, OutputFormat

@@ -20,7 +20,7 @@ def program_of(kind: str) -> Callable[[Context], None]:
 
     """
     if kind not in KINDS:
-        raise InvocationError(f"{kind} is not a kind of stack", hint=f"one of {', '.join(KINDS)}", code="MP119")
+        raise InvocationError(f"{kind} is not a kind of stack", hint=f"one of {', '.join(KINDS)}", code="MP133")
     program: Callable[[Context], None] = import_module(f"programs.{kind}").program
     return program
 

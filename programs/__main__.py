@@ -23,7 +23,7 @@ def fleet_directory() -> Path:
         raise InvocationError(
             "no fleet directory is named",
             hint='pulumi config set modelplane:fleet DIR, or eval "$(modelplane env -f DIR)"',
-            code="MP120",
+            code="MP134",
         )
     return Path(named)
 

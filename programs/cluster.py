@@ -64,7 +64,7 @@ def _refuse_changed_inputs(cluster: InferenceCluster, deployed: ClusterInputs, w
             f"{path}: cannot be changed from {getattr(deployed, name)} to {getattr(wanted, name)}",
             where=cluster.subject,
             hint="put the old value back, or make a new cluster under another name and drain this one",
-            code="MP121",
+            code="MP135",
         )
 
 
@@ -100,7 +100,7 @@ def _document(context: Context) -> InferenceCluster:
             f"cluster {name} is not in the documents any more",
             where=str(context.documents.directory),
             hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
-            code="MP116",
+            code="MP132",
         )
     return cluster
 

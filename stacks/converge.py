@@ -5,18 +5,18 @@ use. Replicas that are starting are waited for, within bounds; what becomes read
 One stack's failure is its own: the others go on.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from api import names
 from api.documents import FleetDocuments
-from api.errors import ModelplaneError
+from api.errors import DeletionRefused, ModelplaneError
 from api.names import StackName
-from programs import placement_plan, routing_plan
-from programs.ledger import content_hash, template_hash
+from programs import Permissions
+from programs.ledger import template_hash
 from programs.outputs import (
     ClusterOutputs,
     GatewayOutputs,
@@ -26,13 +26,16 @@ from programs.outputs import (
     ServingOutputs,
     WorkloadsOutputs,
 )
-from programs.workloads_plan import Rendering, plan_workloads
 from stacks.engine import Engine, Operation
+from stacks.intent import Intents
 from stacks.live import Waiting, routes_accepted, wait_for_change
+from stacks.removal import destroy_cluster, forget, held, left_documents, tidy
 from stacks.report import Report
 from stacks.view import View
 
-MOST_ROUNDS = 30
+MOST_ROUNDS = 500
+DRAIN_SECONDS = 5.0
+"""Between taking endpoints out of rotation and ending what is behind them: a gateway applies routes within two."""
 OWN_ENTRIES = 2
 """Entries a stack has without holding anything: its own, and the engine's default provider."""
 NO_RESOURCES = frozenset({"placement"})
@@ -49,6 +52,8 @@ class Options:
     parallel: int = 3
     wait: float = 600.0
     wait_given: bool = False
+    drain: float = DRAIN_SECONDS
+    permissions: Permissions = field(default_factory=Permissions)
 
 
 class Pass:
@@ -64,6 +69,7 @@ class Pass:
         self.engine = engine
         self.options = options
         self.view = View(engine, self.fleet)
+        self._intents = Intents(documents, self.view, options.permissions)
         self.operations: list[Operation] = []
         self.failures: list[ModelplaneError] = []
         self._done: dict[StackName, str] = {}
@@ -71,13 +77,17 @@ class Pass:
         self._note = on_note
         self._on_operation = on_operation
         self._gone_quiet: set[str] = set()
-        self._seen_ready: set[str] = set()
+        self._seen_ready: set[tuple[str, str]] = set()
+        self._broken: set[str] = set()
+        self._drained_at = -math.inf
+        engine.permissions = options.permissions
 
     def run(self) -> Report:
         """Bring the fleet to what its documents say, as far as it goes within the bounds."""
         self._held = self.engine.stacks()
         mine = [stack for stack in self._held if stack.fleet == self.fleet]
         self.view.renew_all(mine, self.options.parallel)
+        self._forget()
         self._infrastructure()
         deadline = time.monotonic() + self.options.wait
         for _ in range(MOST_ROUNDS):
@@ -88,6 +98,8 @@ class Pass:
             if self._settled():
                 break
         self._routes_accepted()
+        self._remove_clusters()
+        self._tidy_namespaces()
         return self._report(deadline)
 
     def _infrastructure(self) -> None:
@@ -99,10 +111,12 @@ class Pass:
                 cluster.result()
 
     def _cluster(self, name: str) -> None:
-        if self._up(StackName(self.fleet, "cluster", name)).ok:
-            outputs = self.view.get(ClusterOutputs, "cluster", name)
-            if outputs is not None and outputs.reachable:
-                self._up(StackName(self.fleet, "serving", name))
+        if not self._up(StackName(self.fleet, "cluster", name)).ok:
+            self._broken.add(name)
+            return
+        outputs = self.view.get(ClusterOutputs, "cluster", name)
+        if outputs is not None and outputs.reachable:
+            self._up(StackName(self.fleet, "serving", name))
 
     def _round(self) -> bool:
         """Placement, routing, workloads, each when it has something to do; False when placement cannot be trusted."""
@@ -111,11 +125,24 @@ class Pass:
             return False
         routing = StackName(self.fleet, "routing")
         if self._is_stale(routing):
-            self._up(routing)
-        self._workloads(
-            name for name in self._serving_clusters() if self._is_stale(StackName(self.fleet, "workloads", name))
-        )
+            before = self._endpoints()
+            if not self._up(routing).ok and self._is_refusal(self.operations[-1]):
+                return False
+            if before - self._endpoints():
+                self._drained_at = time.monotonic()
+        stale = [name for name in self._serving_clusters() if self._is_stale(StackName(self.fleet, "workloads", name))]
+        if stale:
+            time.sleep(max(0.0, self._drained_at + self.options.drain - time.monotonic()))
+        self._workloads(stale)
         return True
+
+    def _endpoints(self) -> set[str]:
+        routing = self.view.get(RoutingOutputs, "routing")
+        return set(routing.endpoints) if routing else set()
+
+    @staticmethod
+    def _is_refusal(operation: Operation) -> bool:
+        return isinstance(operation.error, DeletionRefused)
 
     def _workloads(self, clusters: Iterable[str]) -> None:
         stacks = [StackName(self.fleet, "workloads", name) for name in clusters]
@@ -126,7 +153,11 @@ class Pass:
         """Clusters whose workloads can be brought up: the cluster answers, and its API has what replicas need."""
         clusters = self.view.by_cluster(ClusterOutputs, "cluster")
         serving = self.view.by_cluster(ServingOutputs, "serving")
-        return [name for name, outputs in clusters.items() if outputs.reachable and name in serving]
+        return [
+            name
+            for name, outputs in clusters.items()
+            if outputs.reachable and name in serving and name not in self._broken
+        ]
 
     def _settled(self) -> bool:
         stacks = [StackName(self.fleet, "placement"), StackName(self.fleet, "routing")]
@@ -134,43 +165,7 @@ class Pass:
         return not any(self._is_stale(stack) for stack in stacks)
 
     def _is_stale(self, stack: StackName) -> bool:
-        return self._done.get(stack) != self._intent(stack)
-
-    def _intent(self, stack: StackName) -> str:
-        """A digest of what the stack's program would do with the outputs as they are."""
-        if stack.kind == "placement":
-            return content_hash(self._plan_placement().plain())
-        if stack.kind == "routing":
-            return content_hash(_plain_routing(self._plan_routing()))
-        if stack.kind == "workloads" and stack.cluster:
-            rendering = self._rendering(stack.cluster)
-            return content_hash([[entry.key, template_hash(entry), entry.state] for entry in rendering.replicas])
-        return ""
-
-    def _plan_placement(self) -> PlacementOutputs:
-        observed = placement_plan.Observed(
-            clusters=self.view.by_cluster(ClusterOutputs, "cluster"),
-            serving=self.view.by_cluster(ServingOutputs, "serving"),
-            workloads=self.view.by_cluster(WorkloadsOutputs, "workloads"),
-            last=self.view.get(PlacementOutputs, "placement"),
-        )
-        return placement_plan.plan_placement(self.documents, observed, now="")
-
-    def _plan_routing(self) -> routing_plan.Routing:
-        placement = self.view.get(PlacementOutputs, "placement") or PlacementOutputs()
-        last = self.view.get(RoutingOutputs, "routing")
-        observed = routing_plan.Observed(
-            gateway=self.view.get(GatewayOutputs, "gateway"),
-            serving=self.view.by_cluster(ServingOutputs, "serving"),
-            workloads=self.view.by_cluster(WorkloadsOutputs, "workloads"),
-            in_use=frozenset(last.endpoints) if last else frozenset(),
-        )
-        return routing_plan.plan_routing(self.documents, placement.ledger, observed)
-
-    def _rendering(self, cluster: str) -> Rendering:
-        placement = self.view.get(PlacementOutputs, "placement") or PlacementOutputs()
-        routing = self.view.get(RoutingOutputs, "routing")
-        return plan_workloads(cluster, placement.ledger, routing, self.view.get(WorkloadsOutputs, "workloads", cluster))
+        return self._done.get(stack) != self._intents.digest(stack)
 
     def _up(self, stack: StackName) -> Operation:
         operation = self.engine.up(
@@ -184,10 +179,13 @@ class Pass:
             self.view.renew(stack)
         except ModelplaneError as error:
             self.failures.append(error)
-        self._done[stack] = self._intent(stack)
+        self._done[stack] = self._intents.digest(stack)
+        self._record(operation)
+        return operation
+
+    def _record(self, operation: Operation) -> None:
         self.operations.append(operation)
         self._on_operation(operation)
-        return operation
 
     def _starting(self) -> dict[str, list[LedgerReplica]]:
         """Applied replicas that are not ready yet, by cluster; those that retire are not waited for.
@@ -199,7 +197,7 @@ class Pass:
             states = self.view.get(WorkloadsOutputs, "workloads", name)
             waited = [
                 entry
-                for entry in self._rendering(name).replicas
+                for entry in self._intents.rendering(name).replicas
                 if entry.state == "active"
                 and states is not None
                 and entry.key in states.replicas
@@ -215,7 +213,7 @@ class Pass:
             name: waited
             for name, entries in self._starting().items()
             if name not in self._gone_quiet
-            and (waited := [entry for entry in entries if entry.key not in self._seen_ready])
+            and (waited := [entry for entry in entries if (entry.key, template_hash(entry)) not in self._seen_ready])
         }
         if not starting or not self._settled() or time.monotonic() >= deadline:
             return False
@@ -230,9 +228,52 @@ class Pass:
         if not changed:
             self._gone_quiet |= set(starting)
             return False
-        self._seen_ready |= {key for keys in changed.values() for key in keys}
+        told = {key for keys in changed.values() for key in keys}
+        self._seen_ready |= {
+            (entry.key, template_hash(entry)) for entries in starting.values() for entry in entries if entry.key in told
+        }
         self._workloads(changed)
         return True
+
+    def _forget(self) -> None:
+        """Drop the stacks of clusters to forget, and what the view knows of them."""
+        names_of = self.options.permissions.forget
+        forget(self.engine, self.fleet, names_of, self._held, self._note)
+        for stack in [stack for stack in self._held if stack.cluster in names_of and stack.fleet == self.fleet]:
+            del self._held[stack]
+            self.view.drop(stack)
+
+    def _remove_clusters(self) -> None:
+        """Destroy drained clusters that were named, and say which others left the documents."""
+        placement = self.view.get(PlacementOutputs, "placement") or PlacementOutputs()
+        for cluster in left_documents(self.fleet, self._held, self.documents.clusters):
+            left = [entry for entry in placement.ledger.replicas if entry.cluster == cluster]
+            if cluster not in self.options.permissions.delete_clusters:
+                self.failures.append(held(cluster, len(left)))
+            elif not left:
+                outputs = self.view.get(ClusterOutputs, "cluster", cluster)
+                kubeconfig = outputs.kubeconfig if outputs else None
+                for operation in destroy_cluster(self.engine, self.fleet, cluster, kubeconfig, self._note):
+                    self._record(operation)
+                    if operation.ok:
+                        self.view.drop(operation.stack)
+            else:
+                self._note(f"cluster {cluster} still holds {len(left)} replica(s); run `up` again to go on")
+
+    def _tidy_namespaces(self) -> None:
+        """Where this pass deleted something, remove the namespaces it emptied."""
+        deleted = {
+            operation.stack
+            for operation in self.operations
+            if operation.action == "up" and operation.changes.get("delete")
+        }
+        clusters = self.view.by_cluster(ClusterOutputs, "cluster")
+        touched = {stack.cluster for stack in deleted}
+        kubeconfigs = {name: outputs.kubeconfig for name, outputs in clusters.items() if name in touched}
+        gateway = self.view.get(GatewayOutputs, "gateway")
+        if gateway and any(stack.kind == "routing" for stack in deleted):
+            kubeconfigs["the hub"] = gateway.kubeconfig
+        tidy(kubeconfigs, self.fleet, self._note)
 
     def _routes_accepted(self) -> None:
         gateway = self.view.get(GatewayOutputs, "gateway")
@@ -260,13 +301,3 @@ class Pass:
 def _waiting(entry: LedgerReplica) -> Waiting:
     workloads = tuple(names.engine_workload(entry.name, engine.name) for engine in entry.engines)
     return Waiting(key=entry.key, namespace=entry.namespace, workloads=workloads)
-
-
-def _plain_routing(plan: routing_plan.Routing) -> Any:
-    return {
-        "endpoints": [[endpoint.key, endpoint.url, endpoint.rewrite_path] for endpoint in plan.endpoints],
-        "routes": [
-            [route.key, [[share.endpoint.key, share.weight] for share in route.backends], list(route.empty_entries)]
-            for route in plan.routes
-        ],
-    }

@@ -151,6 +151,18 @@ class Engine:
             return self._failed(stack, "destroy", started, watch, [], error)
         return Operation(stack=stack, action="destroy", changes=watch.changes, seconds=time.monotonic() - started)
 
+    def forget(self, stack: StackName) -> None:
+        """Remove a stack from the state without calling what it holds.
+
+        Raises:
+            OperationFailed: the backend refuses.
+
+        """
+        result = self._run("stack", "rm", "--force", "--yes", "--stack", str(stack))
+        if not isinstance(result, str):
+            raise OperationFailed(first_line(str(result)), where=f"stack {stack}")
+        self._existing.discard(str(stack))
+
     def outputs(self, stack: StackName) -> dict[str, Any] | None:
         """Outputs of the last update with secrets in clear, None when the stack does not exist or exports nothing.
 

@@ -3,13 +3,10 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx2
-
-from api.errors import ModelplaneError
 from programs.outputs import ClusterOutputs, GatewayOutputs
 from stacks.engine import Engine, Operation
-from stacks.namespaces import remove_empty_namespaces
 from stacks.plan import teardown_order
+from stacks.removal import tidy
 from stacks.view import View
 
 OnOperation = Callable[[Operation], None]
@@ -30,7 +27,7 @@ def destroy(engine: Engine, fleet: str, parallel: int, on_operation: OnOperation
     operations: list[Operation] = []
     for group in teardown_order(stacks):
         if group[0].kind == "cluster":
-            _remove_namespaces(kubeconfigs, fleet, on_note)
+            tidy(kubeconfigs, fleet, on_note)
         with ThreadPoolExecutor(parallel) as pool:
             for operation in pool.map(engine.destroy, group):
                 operations.append(operation)
@@ -38,14 +35,3 @@ def destroy(engine: Engine, fleet: str, parallel: int, on_operation: OnOperation
         if not all(operation.ok for operation in operations):
             break
     return operations
-
-
-def _remove_namespaces(kubeconfigs: dict[str, str], fleet: str, on_note: OnNote) -> None:
-    for cluster, kubeconfig in kubeconfigs.items():
-        try:
-            removed = remove_empty_namespaces(kubeconfig, fleet)
-        except (httpx2.HTTPError, ModelplaneError, OSError) as error:
-            on_note(f"namespaces on {cluster} were left: {error}")
-            continue
-        if removed:
-            on_note(f"removed from {cluster}: namespace{'s' if len(removed) > 1 else ''} {', '.join(removed)}")

@@ -51,6 +51,10 @@ class View:
         with ThreadPoolExecutor(parallel) as pool:
             list(pool.map(self.renew, stacks))
 
+    def drop(self, stack: StackName) -> None:
+        """Forget a stack that is gone."""
+        self._known.pop(stack, None)
+
     def get(self, model: type[Model], kind: str, cluster: str | None = None) -> Model | None:
         """Outputs of one stack."""
         found = self._known.get(StackName(self._fleet, kind, cluster))

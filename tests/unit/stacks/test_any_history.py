@@ -85,7 +85,7 @@ def up(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
         simulation.calls.clear()
         engine = cast("Engine", simulation)
-        return Pass(simulation.documents, engine, Options(parallel=1), lambda _: None, lambda _: None).run()
+        return Pass(simulation.documents, engine, Options(parallel=1, drain=0), lambda _: None, lambda _: None).run()
 
     return run
 

@@ -51,7 +51,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.setattr(converge, "wait_for_change", simulation.wait_for_change)
         monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
         simulation.calls.clear()
-        settings = Options(**({"parallel": 1} | options))
+        settings = Options(**({"parallel": 1, "drain": 0} | options))
         return Pass(
             simulation.documents, cast("Engine", simulation), settings, lambda operation: None, lambda note: None
         ).run()
@@ -313,7 +313,7 @@ def test_every_operation_and_every_wait_is_told(monkeypatch: pytest.MonkeyPatch)
     operations: list[Operation] = []
     notes: list[str] = []
     report = Pass(
-        FIRST, cast("Engine", simulation), Options(parallel=1), operations.append, notes.append
+        FIRST, cast("Engine", simulation), Options(parallel=1, drain=0), operations.append, notes.append
     ).run()
     assert [str(operation.stack) for operation in operations] == [
         f"local.{name}" for name in simulation.calls if name != "wait"

@@ -1,0 +1,82 @@
+"""What a stack's program would do with the outputs as they are, told by the pure functions the programs use."""
+
+from typing import Any
+
+from api.documents import FleetDocuments
+from api.errors import DeletionRefused
+from api.names import StackName
+from programs import Permissions, placement_plan, routing_plan
+from programs.ledger import content_hash, template_hash
+from programs.outputs import (
+    ClusterOutputs,
+    GatewayOutputs,
+    PlacementOutputs,
+    RoutingOutputs,
+    ServingOutputs,
+    WorkloadsOutputs,
+)
+from programs.placement import with_ledger
+from programs.workloads_plan import Rendering, plan_workloads
+from stacks.view import View
+
+
+class Intents:
+    """Intents of a fleet's stacks over one view of their outputs."""
+
+    def __init__(self, documents: FleetDocuments, view: View, permissions: Permissions) -> None:
+        self._documents = documents
+        self._view = view
+        self._permissions = permissions
+
+    def digest(self, stack: StackName) -> str:
+        """A digest of what the stack's program would do; it changes when that does."""
+        if stack.kind == "placement":
+            return self._placement()
+        if stack.kind == "routing":
+            return content_hash(_plain(self._routing()))
+        if stack.kind == "workloads" and stack.cluster:
+            rendering = self.rendering(stack.cluster)
+            return content_hash([[entry.key, template_hash(entry), entry.state] for entry in rendering.replicas])
+        return ""
+
+    def rendering(self, cluster: str) -> Rendering:
+        """The replicas that one cluster renders."""
+        placement = self._view.get(PlacementOutputs, "placement") or PlacementOutputs()
+        routing = self._view.get(RoutingOutputs, "routing")
+        last = self._view.get(WorkloadsOutputs, "workloads", cluster)
+        return plan_workloads(cluster, placement.ledger, routing, last)
+
+    def _placement(self) -> str:
+        observed = placement_plan.Observed(
+            clusters=self._view.by_cluster(ClusterOutputs, "cluster"),
+            serving=self._view.by_cluster(ServingOutputs, "serving"),
+            workloads=self._view.by_cluster(WorkloadsOutputs, "workloads"),
+            last=self._view.get(PlacementOutputs, "placement"),
+        )
+        try:
+            observed = with_ledger(observed, self._permissions)
+        except DeletionRefused as refusal:
+            return refusal.message
+        leaving = self._permissions.leaving
+        return content_hash(placement_plan.plan_placement(self._documents, observed, now="", leaving=leaving).plain())
+
+    def _routing(self) -> routing_plan.Routing:
+        placement = self._view.get(PlacementOutputs, "placement") or PlacementOutputs()
+        last = self._view.get(RoutingOutputs, "routing")
+        observed = routing_plan.Observed(
+            gateway=self._view.get(GatewayOutputs, "gateway"),
+            serving=self._view.by_cluster(ServingOutputs, "serving"),
+            workloads=self._view.by_cluster(WorkloadsOutputs, "workloads"),
+            in_use=frozenset(last.endpoints) if last else frozenset(),
+        )
+        return routing_plan.plan_routing(self._documents, placement.ledger, observed)
+
+
+def _plain(plan: routing_plan.Routing) -> Any:
+    return {
+        "endpoints": [[endpoint.key, endpoint.url, endpoint.rewrite_path] for endpoint in plan.endpoints],
+        "routes": [
+            [route.key, [[share.endpoint.key, share.weight] for share in route.backends], list(route.empty_entries)]
+            for route in plan.routes
+        ],
+    }
