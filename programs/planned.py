@@ -60,7 +60,8 @@ def capture(take: Callable[[Captured], None]) -> None:
         take(Captured(outputs=whole_numbers(outputs), secret=frozenset(secret)))
         return True
 
-    pulumi.Output.from_input(resolve())
+    resolved: Any = resolve()  # from_input takes no coroutine by its types
+    pulumi.Output.from_input(resolved)
 
 
 async def _plain(value: Any, name: str, secret: set[str]) -> Any:

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,13 @@ import programs
 from api.documents import FleetDocuments
 from api.errors import LockHeld, MissingTool, ModelplaneError, UnreadableStack
 from api.names import StackName, parse_stack_name
+from programs.planned import Captured, capture
 from programs.reading import whole_numbers
+from stacks.changes import CHANGES, Step, counts, net, step_of
 from stacks.environment import BACKEND, PROJECT, Environment
 from tools.locate import ToolMissing, locate
 
 STACK_TYPE = "pulumi:pulumi:Stack"
-NO_RESOURCE = (STACK_TYPE, "pulumi:providers:")
-"""Entries of the engine's own that are counted as no resource: a stack's for itself, and providers."""
-NO_CHANGE = frozenset({"same", "read", "refresh"})
 _COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 
 _PASSED_OVER = ("pulumi-resource-kubernetes from $PATH", "resource plugin kubernetes is expected to have version")
@@ -46,6 +45,9 @@ class Operation:
     stack: StackName
     action: str
     changes: Mapping[str, int] = field(default_factory=dict)
+    """How many resources were created, updated, replaced, deleted and left; each counts once."""
+    steps: tuple[Step, ...] = ()
+    """The same, resource by resource."""
     seconds: float = 0.0
     error: ModelplaneError | None = None
     messages: tuple[str, ...] = ()
@@ -58,7 +60,7 @@ class Operation:
     @property
     def changed(self) -> int:
         """Resources created, updated, replaced or deleted; the stack's own entry does not count."""
-        return sum(count for kind, count in self.changes.items() if kind not in NO_CHANGE)
+        return sum(count for kind, count in self.changes.items() if kind in CHANGES)
 
 
 class OperationFailed(ModelplaneError):
@@ -99,23 +101,11 @@ class Engine:
         caught: list[ModelplaneError] = []
         watch = _Watch(self._debug)
         started = time.monotonic()
-
-        def inline() -> None:
-            context = programs.Context(
-                documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions
-            )
-            try:
-                programs.run(context)
-            except pulumi.RunError as error:
-                if isinstance(error.__cause__, ModelplaneError):
-                    caught.append(error.__cause__)
-                raise
-            except Exception as error:
-                caught.append(ProgramBug(stack, error))
-                raise
-
+        context = programs.Context(
+            documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions
+        )
         try:
-            with self._stack(stack, inline) as found:
+            with self._stack(stack, _inline(context, stack, caught)) as found:
                 found.up(
                     on_event=watch,
                     refresh=refresh or None,
@@ -128,13 +118,28 @@ class Engine:
                 )
         except engine_errors.CommandError as error:
             return self._failed(stack, "up", started, watch, caught, error)
-        return Operation(
-            stack=stack,
-            action="up",
-            changes=watch.changes,
-            seconds=time.monotonic() - started,
-            messages=tuple(watch.warnings),
-        )
+        return _done(stack, "up", started, watch)
+
+    def preview(self, stack: StackName, context: programs.Context, take: Callable[[Captured], None]) -> Operation:
+        """Preview one stack with a context of the caller's; `take` is given its planned outputs.
+
+        The stack is made when it does not exist: who wants none to be left previews in a backend of its own.
+        """
+        caught: list[ModelplaneError] = []
+        watch = _Watch(self._debug)
+        started = time.monotonic()
+        try:
+            with self._stack(stack, _inline(context, stack, caught, lambda: capture(take))) as found:
+                found.preview(
+                    on_event=watch,
+                    suppress_outputs=True,
+                    suppress_progress=True,
+                    color="never",
+                    debug=self._debug is not None,
+                )
+        except engine_errors.CommandError as error:
+            return self._failed(stack, "preview", started, watch, caught, error)
+        return _done(stack, "preview", started, watch)
 
     def destroy(self, stack: StackName) -> Operation:
         """Destroy what one stack holds and remove the stack; without its documents."""
@@ -149,7 +154,7 @@ class Engine:
             self._existing.discard(str(stack))
         except engine_errors.CommandError as error:
             return self._failed(stack, "destroy", started, watch, [], error)
-        return Operation(stack=stack, action="destroy", changes=watch.changes, seconds=time.monotonic() - started)
+        return _done(stack, "destroy", started, watch)
 
     def forget(self, stack: StackName) -> None:
         """Remove a stack from the state without calling what it holds.
@@ -248,14 +253,7 @@ class Engine:
         else:
             text = watch.errors[0] if watch.errors else first_line(str(error))
             known = OperationFailed(text, where=f"stack {stack}")
-        return Operation(
-            stack=stack,
-            action=action,
-            changes=watch.changes,
-            seconds=time.monotonic() - started,
-            error=known,
-            messages=tuple(watch.errors),
-        )
+        return replace(_done(stack, action, started, watch), error=known, messages=tuple(watch.errors))
 
 
 class _LeanStack(automation.Stack):
@@ -277,21 +275,26 @@ class _LeanStack(automation.Stack):
 
 
 class _Watch:
-    """Collects counts and messages out of the engine's events."""
+    """Collects steps and messages out of the engine's events."""
 
     def __init__(self, debug: Callable[[str], None] | None) -> None:
-        self.changes: dict[str, int] = {}
+        self._steps: list[Step] = []
         self.errors: list[str] = []
         self.warnings: list[str] = []
         self._debug = debug
 
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What happened to resources so far, each once."""
+        return net(self._steps)
+
     def __call__(self, event: EngineEvent) -> None:
         """Take one event."""
         if event.res_outputs_event is not None:
-            step = event.res_outputs_event.metadata
-            if not step.type.startswith(NO_RESOURCE):
-                kind = str(getattr(step.op, "value", step.op))
-                self.changes[kind] = self.changes.get(kind, 0) + 1
+            told = event.res_outputs_event.metadata
+            operation = str(getattr(told.op, "value", told.op))
+            step = step_of(told.urn, told.type, operation, told.detailed_diff or ())
+            self._steps += [step] if step else []
         diagnostic = event.diagnostic_event
         if diagnostic is None:
             return
@@ -304,6 +307,40 @@ class _Watch:
             self.errors.append(_with_subject(diagnostic.urn, text))
         elif diagnostic.severity == "warning":
             self.warnings.append(text)
+
+
+def _inline(
+    context: programs.Context,
+    stack: StackName,
+    caught: list[ModelplaneError],
+    after: Callable[[], None] = lambda: None,
+) -> Callable[[], None]:
+    """The program as the engine runs it; what it raises is noted in `caught`."""
+
+    def inline() -> None:
+        try:
+            programs.run(context)
+        except pulumi.RunError as error:
+            if isinstance(error.__cause__, ModelplaneError):
+                caught.append(error.__cause__)
+            raise
+        except Exception as error:
+            caught.append(ProgramBug(stack, error))
+            raise
+        after()
+
+    return inline
+
+
+def _done(stack: StackName, action: str, started: float, watch: _Watch) -> Operation:
+    return Operation(
+        stack=stack,
+        action=action,
+        changes=counts(watch.steps),
+        steps=watch.steps,
+        seconds=time.monotonic() - started,
+        messages=tuple(watch.warnings),
+    )
 
 
 def plugin_variables() -> dict[str, str]:

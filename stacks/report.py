@@ -6,6 +6,7 @@ from typing import Any
 
 from api.errors import ModelplaneError
 from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
+from stacks.changes import changed, net
 from stacks.engine import Operation
 
 DONE, ERROR, TIMEOUT, SHORT, FAILED, UNREACHABLE = 0, 1, 9, 20, 21, 22
@@ -58,14 +59,20 @@ class Report:
     @property
     def changed(self) -> int:
         """Resources created, updated, replaced or deleted in all stacks together."""
-        return sum(operation.changed for operation in self.operations)
+        return sum(self._changed(stack) for stack in self.last)
+
+    def _changed(self, stack: str) -> int:
+        """Resources of one stack that all its operations together changed; each counts once."""
+        own = [operation for operation in self.operations if str(operation.stack) == stack]
+        steps = [step for operation in own for step in operation.steps]
+        return changed(net(steps)) if steps else sum(operation.changed for operation in own)
 
     def plain(self) -> dict[str, Any]:
         """The report for programs: no secret, stable names."""
         totals: dict[str, dict[str, Any]] = {}
         for operation in self.operations:
-            entry = totals.setdefault(str(operation.stack), {"changed": 0, "seconds": 0.0, "error": None})
-            entry["changed"] += operation.changed
+            name = str(operation.stack)
+            entry = totals.setdefault(name, {"changed": self._changed(name), "seconds": 0.0, "error": None})
             entry["seconds"] = round(entry["seconds"] + operation.seconds, 1)
             entry["error"] = _error(operation.error)
         return {

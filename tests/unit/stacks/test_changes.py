@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api.names import StackName
 from stacks.changes import CREATE, DELETE, REPLACE, SAME, UPDATE, Step, changed, counts, net, step_of
+from stacks.engine import Operation
+from stacks.report import Report
 
 SERVICE = "kubernetes:core/v1:Service"
 URN = "urn:pulumi:prod.routing::modelplane::kubernetes:core/v1:Service::ml-team/a/service"
@@ -87,3 +90,18 @@ def test_what_is_left_tells_whether_it_was_there_and_is(there: bool, choices: li
         assert left == [SAME] if set(operations) == {SAME} else left in ([UPDATE], [REPLACE])
     else:
         assert left == ([DELETE] if before else [CREATE] if there else [])
+
+
+def test_a_pass_counts_a_resource_that_two_rounds_touch_once() -> None:
+    def an_operation(stack: StackName, *steps: Step) -> Operation:
+        return Operation(stack=stack, action="up", steps=steps, changes=counts(steps))
+
+    routing, gateway = StackName("prod", "routing"), StackName("prod", "gateway")
+    first = an_operation(routing, a_step(CREATE), a_step(SAME, f"{URN}-other"))
+    again = an_operation(routing, a_step(UPDATE), a_step(UPDATE, f"{URN}-other"))
+    report = Report(operations=[first, an_operation(gateway, a_step(SAME)), again])
+    assert report.changed == 2
+    assert {name: stack["changed"] for name, stack in report.plain()["stacks"].items()} == {
+        "prod.routing": 2,
+        "prod.gateway": 0,
+    }

@@ -4,14 +4,15 @@ import pytest
 from pulumi.automation import events
 
 from api.names import StackName
+from stacks.changes import counts
 from stacks.engine import Operation, _Watch, clean, first_line
 
 URN = "urn:pulumi:prod.routing::modelplane::kubernetes:core/v1:Service::ml-team/a/service"
 STACK_URN = "urn:pulumi:prod.routing::modelplane::pulumi:pulumi:Stack::modelplane-prod.routing"
 
 
-def a_step(op: str, kind: str = "kubernetes:core/v1:Service") -> events.EngineEvent:
-    step = events.StepEventMetadata(op=events.OpType(op), urn=URN, type=kind, provider="")
+def a_step(op: str, kind: str = "kubernetes:core/v1:Service", name: str = "") -> events.EngineEvent:
+    step = events.StepEventMetadata(op=events.OpType(op), urn=f"{URN}{name}", type=kind, provider="")
     return events.EngineEvent(0, 0, res_outputs_event=events.ResOutputsEvent(metadata=step))
 
 
@@ -31,14 +32,19 @@ def test_resources_are_counted_and_the_engine_s_own_entries_are_not() -> None:
     watch = watched(
         a_step("create"),
         a_step("create", "modelplane:index:ModelEndpoint"),
-        a_step("same"),
-        a_step("update"),
+        a_step("create", "modelplane:index:ModelEndpoint"),  # a component is told twice
+        a_step("same", name="-a"),
+        a_step("update", name="-b"),
+        a_step("create-replacement", name="-c"),
+        a_step("replace", name="-c"),
+        a_step("delete-replaced", name="-c"),
         a_step("create", "pulumi:pulumi:Stack"),
         a_step("update", "pulumi:providers:kubernetes"),
         events.EngineEvent(0, 0),
     )
-    assert watch.changes == {"create": 2, "same": 1, "update": 1}
-    assert Operation(stack=StackName("prod", "routing"), action="up", changes=watch.changes).changed == 3
+    changes = counts(watch.steps)
+    assert changes == {"create": 2, "same": 1, "update": 1, "replace": 1}
+    assert Operation(stack=StackName("prod", "routing"), action="up", changes=changes).changed == 4
 
 
 MESSAGES: dict[str, tuple[events.EngineEvent, list[str], list[str]]] = {
