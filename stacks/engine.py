@@ -10,7 +10,7 @@ import re
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -230,11 +230,17 @@ class Engine:
                 env_vars={**self._variables, "TMPDIR": str(scratch)},
                 pulumi_command=self._command,
             )
-            if str(stack) not in self._existing:
-                with suppress(engine_errors.StackAlreadyExistsError):
-                    workspace.create_stack(str(stack))
-                self._existing.add(str(stack))
+            self._make(stack)
             yield _LeanStack(str(stack), workspace)
+
+    def _make(self, stack: StackName) -> None:
+        """Make the stack where it is not there. None is selected: that would be noted in the home folder."""
+        if str(stack) in self._existing:
+            return
+        made = self._run("stack", "init", "--no-select", str(stack))
+        if isinstance(made, engine_errors.CommandError) and not isinstance(made, engine_errors.StackAlreadyExistsError):
+            raise made
+        self._existing.add(str(stack))
 
     def _failed(
         self,
