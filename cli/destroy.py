@@ -1,7 +1,7 @@
 """`modelplane destroy`: take the whole fleet down, the URLs first and the clusters last."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,10 @@ def destroy(
     output: OutputFormat = Output.TABLE,
     yes: Yes = False,  # noqa: FBT002 - a flag of the command line
     parallel: Parallel = 3,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option("--forget", metavar="CLUSTER", help="Drop an unreachable cluster's stacks without calling it."),
+    ] = None,
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """Remove what the fleet's stacks hold, and the stacks.
@@ -53,7 +57,7 @@ def destroy(
             if held and not yes:
                 _ask(name, held)
             with Progress(f"{name}: destroy", map(str, held)) as progress:
-                done = teardown.destroy(engine, name, parallel, progress.on_operation, progress.on_note)
+                done = teardown.destroy(engine, name, parallel, progress.on_operation, progress.on_note, forget or ())
         report = Report(operations=done)
     if output is not Output.TABLE:
         print_plain(report.plain(), output)

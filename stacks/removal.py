@@ -1,6 +1,7 @@
 """Taking clusters out of a fleet: held until named, drained, then destroyed; or forgotten without being called."""
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 
@@ -57,9 +58,11 @@ def destroy_cluster(
 
 def tidy(kubeconfigs: Mapping[str, str], fleet: str, on_note: OnNote) -> None:
     """Remove this fleet's namespaces that hold nothing more; one that cannot be asked is left and told."""
-    for cluster, kubeconfig in kubeconfigs.items():
+    with ThreadPoolExecutor(max(1, len(kubeconfigs))) as pool:
+        futures = {cluster: pool.submit(remove_empty_namespaces, text, fleet) for cluster, text in kubeconfigs.items()}
+    for cluster, future in futures.items():
         try:
-            removed = remove_empty_namespaces(kubeconfig, fleet)
+            removed = future.result()
         except (httpx2.HTTPError, ModelplaneError, OSError) as error:
             on_note(f"namespaces on {cluster} were left: {error}")
             continue
