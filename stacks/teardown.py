@@ -14,7 +14,7 @@ OnOperation = Callable[[Operation], None]
 OnNote = Callable[[str], None]
 
 
-def destroy(  # noqa: PLR0913 - where it runs, what it may drop, and whom it tells
+def destroy(
     engine: Engine,
     fleet: str,
     parallel: int,
