@@ -47,3 +47,17 @@ Wait = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Allow = Annotated[
+    list[str] | None, typer.Option("--allow", metavar="DIGEST", help="Permit the deletions that a refusal showed.")
+]
+DeleteCluster = Annotated[
+    list[str] | None,
+    typer.Option("--delete-cluster", metavar="CLUSTER", help="Drain and destroy a cluster without a document."),
+]
+Forget = Annotated[
+    list[str] | None,
+    typer.Option("--forget", metavar="CLUSTER", help="Drop an unreachable cluster's stacks without calling it."),
+]
+RebuildLedger = Annotated[
+    bool, typer.Option("--rebuild-ledger", help="Take a lost ledger from what the clusters hold.")
+]

@@ -20,6 +20,9 @@ WORDS = {
 }
 """What happened to resources, in the engine's words and in ours; steps inside a replacement are not told."""
 
+TO_COME = {kind: f"to {kind}" for kind in ("create", "update", "replace", "delete")}
+"""What a preview says will happen to them."""
+
 
 class Progress:
     """Prints lines as they come; on a terminal a last line tells that work goes on, and for how long."""
@@ -85,7 +88,8 @@ def operation_line(operation: Operation, width: int = 0) -> str:
 
 def outcome(operation: Operation) -> str:
     """What an operation did to resources, or that it failed."""
-    parts = [f"{operation.changes[kind]} {word}" for kind, word in WORDS.items() if operation.changes.get(kind)]
+    words = TO_COME if operation.action == "preview" else WORDS
+    parts = [f"{operation.changes[kind]} {word}" for kind, word in words.items() if operation.changes.get(kind)]
     if not operation.ok:
         return f"failed after {', '.join(parts)}" if parts else "failed"
     return ", ".join(parts) or ("no change" if not operation.changed else f"{operation.changed} changed")

@@ -1,11 +1,21 @@
 """`modelplane up`: bring the whole fleet to what its documents say."""
 
 from dataclasses import replace
-from typing import Annotated
 
 import typer
 
-from cli.options import Debug, FleetPaths, Output, OutputFormat, Parallel, Wait
+from cli.options import (
+    Allow,
+    Debug,
+    DeleteCluster,
+    FleetPaths,
+    Forget,
+    Output,
+    OutputFormat,
+    Parallel,
+    RebuildLedger,
+    Wait,
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -18,20 +28,10 @@ def up(
     output: OutputFormat = Output.TABLE,
     parallel: Parallel = 3,
     wait: Wait = None,
-    allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="DIGEST", help="Permit the deletions that a refusal showed.")
-    ] = None,
-    delete_cluster: Annotated[
-        list[str] | None,
-        typer.Option("--delete-cluster", metavar="CLUSTER", help="Drain and destroy a cluster without a document."),
-    ] = None,
-    forget: Annotated[
-        list[str] | None,
-        typer.Option("--forget", metavar="CLUSTER", help="Drop an unreachable cluster's stacks without calling it."),
-    ] = None,
-    rebuild_ledger: Annotated[  # noqa: FBT002 - a flag of the command line
-        bool, typer.Option("--rebuild-ledger", help="Take a lost ledger from what the clusters hold.")
-    ] = False,
+    allow: Allow = None,
+    delete_cluster: DeleteCluster = None,
+    forget: Forget = None,
+    rebuild_ledger: RebuildLedger = False,  # noqa: FBT002 - a flag of the command line
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """Bring the fleet to what its documents say.

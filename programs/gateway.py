@@ -29,14 +29,14 @@ def program(context: Context) -> None:
     if not context.preview:
         answer = probe(kubeconfig, fleet=fleet.name, namespaces=namespaces_used(context), pools=False)
         foreign = answer.foreign_namespaces if answer.reachable else foreign
-    access = provider(HUB, kubeconfig, f"{fleet.name}/{HUB}", ResourceOptions())
+    access = provider(HUB, context.kubeconfig(kubeconfig), f"{fleet.name}/{HUB}", ResourceOptions())
     args = InferenceGatewayArgs(
         fleet=fleet.name,
         own_namespace=names.SYSTEM_NAMESPACE not in foreign,
         labels={names.LABEL_FLEET: fleet.name},
     )
     door = InferenceGateway("gateway", args, ResourceOptions(providers=[access]))
-    address = door.address.apply(lambda own: settings.address or own)
+    address = pulumi.Output.from_input(settings.address) if settings.address else door.address
     declared = GatewayOutputs(kubeconfig="", foreign_namespaces=foreign).plain()
     exports = {
         **declared,

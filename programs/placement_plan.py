@@ -71,7 +71,7 @@ def plan_placement(
         f"{namespace}/{name}": _state(plan.deployments[namespace, name], observed, last, f"{namespace}/{name}", now)
         for namespace, name in sorted(documents.deployments)
     }
-    assumed = preview and any(name not in observed.serving for name in documents.clusters)
+    assumed = preview and any(_is_assumed(observed.serving.get(name)) for name in documents.clusters)
     return PlacementOutputs(ledger=ledger, deployments=deployments, assumed=assumed)
 
 
@@ -89,6 +89,10 @@ def _assuming_ready(observed: Observed) -> Observed:
         for cluster, outputs in observed.workloads.items()
     }
     return replace(observed, workloads=workloads)
+
+
+def _is_assumed(serving: ServingOutputs | None) -> bool:
+    return serving is None or serving.ready is UNKNOWN
 
 
 def _listed(entry: LedgerReplica, observed: Observed) -> bool:

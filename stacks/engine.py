@@ -126,10 +126,18 @@ class Engine:
         The stack is made when it does not exist: who wants none to be left previews in a backend of its own.
         """
         caught: list[ModelplaneError] = []
+        program = _inline(context, stack, caught, lambda: capture(take))
+        return self._previewed(stack, program, caught)
+
+    def preview_destroy(self, stack: StackName) -> Operation:
+        """Preview that a stack which exists loses all it holds."""
+        return self._previewed(stack, lambda: None, [])
+
+    def _previewed(self, stack: StackName, program: Callable[[], None], caught: list[ModelplaneError]) -> Operation:
         watch = _Watch(self._debug)
         started = time.monotonic()
         try:
-            with self._stack(stack, _inline(context, stack, caught, lambda: capture(take))) as found:
+            with self._stack(stack, program) as found:
                 found.preview(
                     on_event=watch,
                     suppress_outputs=True,
@@ -168,7 +176,7 @@ class Engine:
             raise OperationFailed(first_line(str(result)), where=f"stack {stack}")
         self._existing.discard(str(stack))
 
-    def outputs(self, stack: StackName) -> dict[str, Any] | None:
+    def outputs(self, stack: StackName | str) -> dict[str, Any] | None:
         """Outputs of the last update with secrets in clear, None when the stack does not exist or exports nothing.
 
         Raises:

@@ -1,0 +1,89 @@
+"""`modelplane preview`: what `up` would change, on every level, before anything is applied."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from cli.options import Allow, Debug, DeleteCluster, FleetPaths, Forget, Output, Parallel, RebuildLedger
+
+
+class PreviewOutput(StrEnum):
+    """How a preview is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("preview")(preview)
+
+
+def preview(
+    fleet: FleetPaths = None,
+    output: Annotated[
+        PreviewOutput, typer.Option("--output", "-o", help="How it is printed; markdown fits a pull request.")
+    ] = PreviewOutput.TABLE,
+    expect_no_changes: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option("--expect-no-changes", help="End with 7 when a resource or the ledger would change.")
+    ] = False,
+    parallel: Parallel = 3,
+    allow: Allow = None,
+    delete_cluster: DeleteCluster = None,
+    forget: Forget = None,
+    rebuild_ledger: RebuildLedger = False,  # noqa: FBT002 - a flag of the command line
+    debug: Debug = False,  # noqa: FBT002 - a flag of the command line
+) -> None:
+    """Show what `up` would change: resources, replicas and weights, with what it would end in.
+
+    Compared is with what was applied last: no cluster is called, nothing is written, and a fleet can be previewed
+    before its clusters or its credentials are there. Values that only `up` can tell are shown as unknown.
+
+    Example: modelplane preview -f examples/local --expect-no-changes
+    """
+    from api.secrets import unresolved
+    from cli.fleet import fleet_of, load_with_fleet, place_of, refuse_documented
+    from cli.preview_tables import preview_markdown, preview_tables, sentence
+    from cli.printing import counted, data, print_plain, print_problems, say
+    from cli.progress import Clock, Progress
+    from cli.summary import print_failures
+    from programs import Permissions
+    from programs.preflight import refuse_unsupported
+    from stacks.environment import environment_of
+    from stacks.plan import fleet_stacks
+    from stacks.preview import Preview, PreviewOptions
+    from stacks.preview_engine import preview_engine
+
+    took = Clock()
+    place = place_of(fleet)
+    documents = load_with_fleet(place)
+    print_problems([*documents.warnings, *unresolved(documents)])
+    refuse_unsupported(documents, fleet_of(documents))
+    name = fleet_of(documents).name
+    permissions = Permissions(
+        deletions=frozenset(allow or ()),
+        delete_clusters=frozenset(delete_cluster or ()),
+        forget=frozenset(forget or ()),
+        rebuild_ledger=rebuild_ledger,
+    )
+    refuse_documented(permissions.delete_clusters, documents)
+    options = PreviewOptions(parallel=parallel, permissions=permissions, expect_no_changes=expect_no_changes)
+    stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
+    environment = environment_of(place.directory)
+    with (
+        preview_engine(environment, documents, say if debug else None) as engine,
+        Progress(f"{name}: preview", stacks) as progress,
+    ):
+        report = Preview(documents, engine, options, progress.on_operation).run()
+    if output is PreviewOutput.TABLE:
+        data(preview_tables(report))
+    elif output is PreviewOutput.MARKDOWN:
+        data(preview_markdown(report, name))
+    else:
+        print_plain(report.plain(), Output.JSON)
+    print_failures(report.outcome)
+    failures = f", {counted(len(report.errors), 'error')}" if report.errors else ""
+    say(f"{name}: {sentence(report)} in {counted(len(report.operations), 'stack')}{failures}, {took}")
+    raise typer.Exit(report.exit_code)

@@ -1,0 +1,78 @@
+"""Where previews run: aside, so that nothing of the fleet's own is written.
+
+A stack that exists is previewed in its own backend, where a preview neither takes a lock nor writes. A preview needs
+its stack to exist; one that does not gets an empty stand-in in a throw-away backend, which is gone with the preview.
+Project file and settings are a copy in a temporary folder, so that no passphrase, folder or setting is made either.
+"""
+
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from api.documents import FleetDocuments
+from api.names import StackName
+from programs import Context
+from programs.planned import Captured
+from stacks.engine import Engine, Operation
+from stacks.environment import BACKEND, PASSPHRASE, PASSPHRASE_FILE, Environment, default_backend
+from stacks.state import has_state
+
+
+class PreviewEngine:
+    """Previews stacks and reads their last outputs; changes nothing."""
+
+    def __init__(self, there: Engine, absent: Engine, existing: Mapping[StackName, int]) -> None:
+        self._there = there
+        self._absent = absent
+        self.existing = existing
+        """Stacks of the project in the fleet's backend, with the number of entries each holds."""
+
+    def preview(self, stack: StackName, context: Context, take: Callable[[Captured], None]) -> Operation:
+        """Preview one stack; `take` is given its planned outputs where the preview succeeds."""
+        engine = self._there if stack in self.existing else self._absent
+        return engine.preview(stack, context, take)
+
+    def preview_destroy(self, stack: StackName) -> Operation:
+        """Preview that a stack which exists loses all it holds."""
+        return self._there.preview_destroy(stack)
+
+    def outputs(self, stack: str) -> Mapping[str, Any] | None:
+        """Outputs of the last update, secrets in clear; None for a stack that is absent or exports nothing.
+
+        Raises:
+            UnreadableStack: the stack exists and cannot be read.
+
+        """
+        return self._there.outputs(stack)
+
+
+@contextmanager
+def preview_engine(
+    environment: Environment, documents: FleetDocuments, debug: Callable[[str], None] | None = None
+) -> Iterator[PreviewEngine]:
+    """An engine for previews of one fleet, with its temporary folder.
+
+    Raises:
+        UnreadableStack: the backend cannot be read.
+
+    """
+    with TemporaryDirectory(prefix="modelplane-preview-", ignore_cleanup_errors=True) as folder:
+        there = replace(environment, directory=Path(folder) / "there")
+        absent = _throw_away(environment, Path(folder) / "absent")
+        if environment.work_dir.is_dir():
+            shutil.copytree(environment.work_dir, there.work_dir)
+        engine = Engine(there, documents, debug=debug)
+        existing = engine.stacks() if has_state(environment) else {}
+        yield PreviewEngine(engine, Engine(absent, documents, debug=debug), existing)
+
+
+def _throw_away(environment: Environment, directory: Path) -> Environment:
+    """An environment with an empty backend of its own, under a passphrase of its own."""
+    variables = {name: value for name, value in environment.variables.items() if name != PASSPHRASE_FILE}
+    variables |= {BACKEND: default_backend(directory), PASSPHRASE: secrets.token_urlsafe(16)}
+    return Environment(directory=directory, variables=variables)
