@@ -7,9 +7,12 @@ and ends with 255.
 What a command needs is imported when it runs: `modelplane --help` loads neither the engine nor the documents' models.
 """
 
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -53,12 +56,26 @@ app.add_typer(local.app, name="local")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code (design, section 5)."""
     try:
-        app(arguments, prog_name="modelplane")
+        with _terminable():
+            app(arguments, prog_name="modelplane")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Exception as error:  # noqa: BLE001 - the last place that can tell a bug from a fault
         return _report(error)
     return 0
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Take SIGTERM as a stop by the user, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _report(error: Exception) -> int:

@@ -40,6 +40,7 @@ def destroy(
     from stacks import state, teardown
     from stacks.engine import Engine
     from stacks.environment import environment_of
+    from stacks.interrupt import interruptible
     from stacks.lock import pass_lock
     from stacks.report import Report
 
@@ -51,14 +52,16 @@ def destroy(
     environment = environment_of(place.directory)
     report = Report()
     if state.has_state(environment):
-        engine = Engine(environment, documents, debug=say if debug else None)
-        with pass_lock(environment.folder):
+        engine = Engine(environment, documents, debug=say if debug else None, say=say)
+        with pass_lock(environment.folder, say):
             held = state.held(engine, name)
             if held and not yes:
                 _ask(name, held)
-            with Progress(f"{name}: destroy", map(str, held)) as progress:
+            with Progress(f"{name}: destroy", map(str, held)) as progress, interruptible(engine, progress.on_note):
                 done = teardown.destroy(engine, name, parallel, progress.on_operation, progress.on_note, forget or ())
-        report = Report(operations=done)
+        finished = {str(operation.stack) for operation in done if operation.ok}
+        left = [str(stack) for stack in held if str(stack) not in finished]
+        report = Report(operations=done, not_done=left if engine.stop.requested else None)
     if output is not Output.TABLE:
         print_plain(report.plain(), output)
     if not report.operations:

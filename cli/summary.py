@@ -34,6 +34,10 @@ def print_failures(report: Report) -> None:
             print_error(error)
             if isinstance(error, ProgramBug):
                 say(error.trace)
+    if report.not_done is not None:
+        left = f"not done: {', '.join(report.not_done)}" if report.not_done else "every stack is done"
+        say(f"stopped; {left}")
+        say("hint: run the same command again, it goes on from where things are")
     for operation in report.last.values():
         for message in operation.messages if operation.error is not None else ():
             if operation.error is not None and message not in operation.error.message:

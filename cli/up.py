@@ -50,6 +50,7 @@ def up(
     from stacks.converge import Options, Pass
     from stacks.engine import Engine
     from stacks.environment import environment_of
+    from stacks.interrupt import interruptible
     from stacks.lock import pass_lock
     from stacks.plan import fleet_stacks
 
@@ -60,7 +61,7 @@ def up(
     refuse_unsupported(documents, fleet_of(documents))
     name = fleet_of(documents).name
     environment = environment_of(place.directory)
-    engine = Engine(environment, documents, debug=say if debug else None)
+    engine = Engine(environment, documents, debug=say if debug else None, say=say)
     permissions = Permissions(
         deletions=frozenset(allow or ()),
         delete_clusters=frozenset(delete_cluster or ()),
@@ -72,7 +73,11 @@ def up(
     if wait is not None:
         given = replace(given, wait=wait, wait_given=True)
     stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
-    with pass_lock(environment.folder), Progress(f"{name}: up", stacks) as progress:
+    with (
+        pass_lock(environment.folder, say),
+        Progress(f"{name}: up", stacks) as progress,
+        interruptible(engine, progress.on_note),
+    ):
         report = Pass(documents, engine, given, progress.on_operation, progress.on_note).run()
     if output is Output.TABLE:
         data(summary(report))

@@ -26,9 +26,10 @@ from programs.outputs import (
     ServingOutputs,
     WorkloadsOutputs,
 )
-from stacks.engine import Engine, Operation
+from stacks.engine import Engine, Operation, not_begun
 from stacks.intent import Intents
 from stacks.live import Waiting, routes_accepted, wait_for_change
+from stacks.plan import fleet_stacks
 from stacks.removal import destroy_cluster, forget, held, left_documents, tidy
 from stacks.report import Report
 from stacks.view import View
@@ -91,15 +92,16 @@ class Pass:
         self._infrastructure()
         deadline = time.monotonic() + self.options.wait
         for _ in range(MOST_ROUNDS):
-            if not self._round():
+            if self.engine.stop.requested or not self._round():
                 break
             if self._waits(deadline):
                 continue
             if self._settled():
                 break
-        self._routes_accepted()
-        self._remove_clusters()
-        self._tidy_namespaces()
+        if not self.engine.stop.requested:
+            self._routes_accepted()
+            self._remove_clusters()
+            self._tidy_namespaces()
         return self._report(deadline)
 
     def _infrastructure(self) -> None:
@@ -132,7 +134,7 @@ class Pass:
                 self._drained_at = time.monotonic()
         stale = [name for name in self._serving_clusters() if self._is_stale(StackName(self.fleet, "workloads", name))]
         if stale:
-            time.sleep(max(0.0, self._drained_at + self.options.drain - time.monotonic()))
+            self.engine.stop.sleep(self._drained_at + self.options.drain - time.monotonic())
         self._workloads(stale)
         return True
 
@@ -168,6 +170,8 @@ class Pass:
         return self._done.get(stack) != self._intents.digest(stack)
 
     def _up(self, stack: StackName) -> Operation:
+        if self.engine.stop.requested:
+            return not_begun(stack, "up")
         operation = self.engine.up(
             stack,
             refresh=self._held.get(stack, 0) > OWN_ENTRIES,
@@ -224,7 +228,7 @@ class Pass:
             outputs = self.view.get(ClusterOutputs, "cluster", name)
             if outputs is not None:
                 clusters[name] = (outputs.kubeconfig, [_waiting(entry) for entry in entries])
-        changed = wait_for_change(clusters, deadline)
+        changed = wait_for_change(clusters, deadline, stop=self.engine.stop)
         if not changed:
             self._gone_quiet |= set(starting)
             return False
@@ -281,7 +285,8 @@ class Pass:
         if gateway is None or routing is None:
             return
         missing = [tuple(key.split("/", 1)) for key, state in routing.services.items() if state.accepted is not True]
-        if missing and routes_accepted(gateway.kubeconfig, [(route[0], route[1]) for route in missing], ACCEPT_SECONDS):
+        routes = [(route[0], route[1]) for route in missing]
+        if routes and routes_accepted(gateway.kubeconfig, routes, ACCEPT_SECONDS, stop=self.engine.stop):
             self._up(StackName(self.fleet, "routing"))
 
     def _report(self, deadline: float) -> Report:
@@ -295,7 +300,14 @@ class Pass:
             starting=starting,
             timed_out=bool(starting) and self.options.wait_given and time.monotonic() >= deadline,
             failures=self.failures,
+            not_done=self._not_done() if self.engine.stop.requested else None,
         )
+
+    def _not_done(self) -> list[str]:
+        """Stacks that a pass without a stop would have brought up, or up again."""
+        last = {operation.stack: operation for operation in self.operations}
+        wanted = fleet_stacks(self.fleet, self.documents.clusters)
+        return [str(stack) for stack in wanted if stack not in last or not last[stack].ok or self._is_stale(stack)]
 
 
 def _waiting(entry: LedgerReplica) -> Waiting:

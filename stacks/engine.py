@@ -6,12 +6,11 @@ of the operation. Secrets in outputs are returned in clear to the caller and are
 
 import json
 import os
-import re
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,23 +18,23 @@ from typing import Any
 import pulumi
 from pulumi import automation
 from pulumi.automation import errors as engine_errors
-from pulumi.automation.events import EngineEvent
 
 import programs
 from api.documents import FleetDocuments
-from api.errors import LockHeld, MissingTool, ModelplaneError, UnreadableStack
+from api.errors import Cancelled, MissingTool, ModelplaneError, UnreadableStack
 from api.names import StackName, parse_stack_name
 from programs.planned import Captured, capture
 from programs.reading import whole_numbers
-from stacks.changes import CHANGES, Step, counts, net, step_of
+from stacks.changes import CHANGES, Step, counts
+from stacks.command import EngineCommand, EngineKilled, RunningEngines
 from stacks.environment import BACKEND, PROJECT, Environment
+from stacks.events import Watch, first_line
+from stacks.interrupt import Stop
+from stacks.pending import stack_outputs
+from stacks.recovery import Recovery
 from tools.locate import ToolMissing, locate
 
-STACK_TYPE = "pulumi:pulumi:Stack"
-_COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
-
-_PASSED_OVER = ("pulumi-resource-kubernetes from $PATH", "resource plugin kubernetes is expected to have version")
-"""What the engine says of a provider that was built rather than fetched."""
+GO_ON = "run the same command again, it goes on from where things are"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +50,8 @@ class Operation:
     seconds: float = 0.0
     error: ModelplaneError | None = None
     messages: tuple[str, ...] = ()
+    begun: bool = True
+    """False for one that was left out because the run is to stop."""
 
     @property
     def ok(self) -> bool:
@@ -86,29 +87,46 @@ class Engine:
     """Runs the programs of one fleet against its backend."""
 
     def __init__(
-        self, environment: Environment, documents: FleetDocuments, *, debug: Callable[[str], None] | None = None
+        self,
+        environment: Environment,
+        documents: FleetDocuments,
+        *,
+        debug: Callable[[str], None] | None = None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.environment = environment
         self.documents = documents
         self.permissions = programs.Permissions()
+        self._stop = Stop()
+        self._running = RunningEngines()
         self._debug = debug
         self._variables = {**environment.variables, **plugin_variables()}
-        self._command = _pulumi_command()
+        self._command = _pulumi_command(self._running)
+        self._recovery = Recovery(self._variables[BACKEND], environment.work_dir, self._run, say)
         self._existing: set[str] = set()
+
+    @property
+    def stop(self) -> Stop:
+        """Whether operations may still be begun; those that may not come back at once, not begun."""
+        return self._stop
+
+    @property
+    def running(self) -> RunningEngines:
+        """Operations that are under way."""
+        return self._running
 
     def up(self, stack: StackName, *, refresh: bool, continue_on_error: bool = False) -> Operation:
         """Bring one stack up; the stack is made when it does not exist."""
         caught: list[ModelplaneError] = []
-        watch = _Watch(self._debug)
-        started = time.monotonic()
         context = programs.Context(
             documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions
         )
-        try:
+
+        def run(watch: Watch, settled: bool) -> None:  # noqa: FBT001 - what `_perform` tells
             with self._stack(stack, _inline(context, stack, caught)) as found:
                 found.up(
                     on_event=watch,
-                    refresh=refresh or None,
+                    refresh=refresh or settled or None,
                     continue_on_error=continue_on_error or None,
                     suppress_outputs=True,
                     suppress_progress=True,
@@ -116,9 +134,8 @@ class Engine:
                     show_secrets=False,
                     debug=self._debug is not None,
                 )
-        except engine_errors.CommandError as error:
-            return self._failed(stack, "up", started, watch, caught, error)
-        return _done(stack, "up", started, watch)
+
+        return self._perform(stack, "up", run, caught)
 
     def preview(self, stack: StackName, context: programs.Context, take: Callable[[Captured], None]) -> Operation:
         """Preview one stack with a context of the caller's; `take` is given its planned outputs.
@@ -134,9 +151,7 @@ class Engine:
         return self._previewed(stack, lambda: None, [])
 
     def _previewed(self, stack: StackName, program: Callable[[], None], caught: list[ModelplaneError]) -> Operation:
-        watch = _Watch(self._debug)
-        started = time.monotonic()
-        try:
+        def run(watch: Watch, _: bool) -> None:  # noqa: FBT001 - what `_perform` tells
             with self._stack(stack, program) as found:
                 found.preview(
                     on_event=watch,
@@ -145,24 +160,26 @@ class Engine:
                     color="never",
                     debug=self._debug is not None,
                 )
-        except engine_errors.CommandError as error:
-            return self._failed(stack, "preview", started, watch, caught, error)
-        return _done(stack, "preview", started, watch)
+
+        return self._perform(stack, "preview", run, caught)
 
     def destroy(self, stack: StackName) -> Operation:
         """Destroy what one stack holds and remove the stack; without its documents."""
-        watch = _Watch(self._debug)
-        started = time.monotonic()
-        try:
+
+        def run(watch: Watch, settled: bool) -> None:  # noqa: FBT001 - what `_perform` tells
             with self._stack(stack, lambda: None) as found:
                 found.destroy(
-                    on_event=watch, suppress_outputs=True, suppress_progress=True, color="never", show_secrets=False
+                    on_event=watch,
+                    refresh=settled or None,
+                    suppress_outputs=True,
+                    suppress_progress=True,
+                    color="never",
+                    show_secrets=False,
                 )
                 found.workspace.remove_stack(str(stack))
             self._existing.discard(str(stack))
-        except engine_errors.CommandError as error:
-            return self._failed(stack, "destroy", started, watch, [], error)
-        return _done(stack, "destroy", started, watch)
+
+        return self._perform(stack, "destroy", run, [])
 
     def forget(self, stack: StackName) -> None:
         """Remove a stack from the state without calling what it holds.
@@ -183,9 +200,11 @@ class Engine:
             UnreadableStack: the stack exists and cannot be read.
 
         """
-        result = self._run("stack", "output", "--json", "--show-secrets", "--stack", str(stack))
+        result = self._run("stack", "export", "--show-secrets", "--stack", str(stack))
         if isinstance(result, str):
-            return whole_numbers(json.loads(result)) or None
+            state = json.loads(result)
+            self._recovery.saw(stack, state)
+            return whole_numbers(stack_outputs(state)) or None
         if "no stack named" in str(result) or "unknown stack" in str(result):
             return None
         raise UnreadableStack(f"the outputs of stack {stack} cannot be read: {first_line(str(result))}")
@@ -249,25 +268,61 @@ class Engine:
         if isinstance(made, engine_errors.CommandError) and not isinstance(made, engine_errors.StackAlreadyExistsError):
             raise made
         self._existing.add(str(stack))
+        if isinstance(made, str):
+            self._recovery.saw(stack, None)
 
-    def _failed(
+    def _perform(
         self,
         stack: StackName,
         action: str,
-        started: float,
-        watch: "_Watch",
+        run: Callable[[Watch, bool], None],
         caught: list[ModelplaneError],
-        error: engine_errors.CommandError,
     ) -> Operation:
-        known: ModelplaneError
+        """Run an operation, with what a killed run left settled before; a preview changes nothing, and leaves that."""
+        if self._stop.requested:
+            return not_begun(stack, action)
+        watch = Watch(self._debug)
+        started = time.monotonic()
+        error: ModelplaneError | None = None
+        try:
+            if action == "preview":
+                run(watch, False)  # noqa: FBT003
+            else:
+                self._recovery.perform(stack, lambda settled: run(watch, settled))
+        except ModelplaneError as raised:
+            error = raised
+        except engine_errors.CommandError as raised:
+            error = self._failure(stack, watch, caught, raised)
+        steps = watch.steps
+        return Operation(
+            stack=stack,
+            action=action,
+            changes=counts(steps),
+            steps=steps,
+            seconds=time.monotonic() - started,
+            error=error,
+            messages=tuple(watch.errors if error else watch.warnings),
+        )
+
+    def _failure(
+        self, stack: StackName, watch: Watch, caught: list[ModelplaneError], error: engine_errors.CommandError
+    ) -> ModelplaneError:
+        """Why an operation failed; a program whose engine is gone raises what has no meaning of its own."""
+        where = f"stack {stack}"
+        if self._running.cancelled:
+            return Cancelled("cancelled while it ran", where=where, hint=GO_ON)
+        if isinstance(error, EngineKilled):
+            hint = "run the same command again: it takes over the lock and settles what was begun"
+            return OperationFailed(f"its engine was ended by {error.signal.name}", where=where, hint=hint)
         if caught:
-            known = caught[0]
-        elif isinstance(error, engine_errors.ConcurrentUpdateError):
-            known = LockHeld(f"stack {stack} is locked by another run", hint="wait for it, or see `pulumi cancel`")
-        else:
-            text = watch.errors[0] if watch.errors else first_line(str(error))
-            known = OperationFailed(text, where=f"stack {stack}")
-        return replace(_done(stack, action, started, watch), error=known, messages=tuple(watch.errors))
+            return caught[0]
+        return OperationFailed(watch.errors[0] if watch.errors else first_line(str(error)), where=where)
+
+
+def not_begun(stack: StackName, action: str) -> Operation:
+    """The operation that is not begun because the run is to stop."""
+    error = Cancelled("not begun, the run was stopped", where=f"stack {stack}", hint=GO_ON)
+    return Operation(stack=stack, action=action, error=error, begun=False)
 
 
 class _LeanStack(automation.Stack):
@@ -286,41 +341,6 @@ class _LeanStack(automation.Stack):
         return automation.UpdateSummary(
             kind="update", start_time=datetime.now(UTC), message="", environment={}, config={}, result="succeeded"
         )
-
-
-class _Watch:
-    """Collects steps and messages out of the engine's events."""
-
-    def __init__(self, debug: Callable[[str], None] | None) -> None:
-        self._steps: list[Step] = []
-        self.errors: list[str] = []
-        self.warnings: list[str] = []
-        self._debug = debug
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """What happened to resources so far, each once."""
-        return net(self._steps)
-
-    def __call__(self, event: EngineEvent) -> None:
-        """Take one event."""
-        if event.res_outputs_event is not None:
-            told = event.res_outputs_event.metadata
-            operation = str(getattr(told.op, "value", told.op))
-            step = step_of(told.urn, told.type, operation, told.detailed_diff or ())
-            self._steps += [step] if step else []
-        diagnostic = event.diagnostic_event
-        if diagnostic is None:
-            return
-        text = clean(diagnostic.message)
-        if not text or any(part in text for part in _PASSED_OVER):
-            return
-        if self._debug:
-            self._debug(f"{diagnostic.severity}: {text}")
-        if diagnostic.severity == "error":
-            self.errors.append(_with_subject(diagnostic.urn, text))
-        elif diagnostic.severity == "warning":
-            self.warnings.append(text)
 
 
 def _inline(
@@ -346,17 +366,6 @@ def _inline(
     return inline
 
 
-def _done(stack: StackName, action: str, started: float, watch: _Watch) -> Operation:
-    return Operation(
-        stack=stack,
-        action=action,
-        changes=counts(watch.steps),
-        steps=watch.steps,
-        seconds=time.monotonic() - started,
-        messages=tuple(watch.warnings),
-    )
-
-
 def plugin_variables() -> dict[str, str]:
     """Variables that let the engine find the Kubernetes provider where it is, and fetch nothing else."""
     try:
@@ -369,26 +378,9 @@ def plugin_variables() -> dict[str, str]:
     }
 
 
-def clean(text: str) -> str:
-    """A message without colour codes and surrounding space."""
-    return _COLOR.sub("", text).strip()
-
-
-def first_line(text: str) -> str:
-    """The first line of an engine's message that says something: its own error line when there is one."""
-    lines = [line.strip() for line in clean(text).splitlines() if line.strip()]
-    return next((line for line in lines if "error:" in line), lines[-1] if lines else "no message")
-
-
-def _with_subject(urn: str | None, text: str) -> str:
-    subject = urn.rpartition("::")[2] if urn else ""
-    return f"{subject}: {text}" if subject and f"::{STACK_TYPE}::" not in (urn or "") else text
-
-
-def _pulumi_command() -> automation.PulumiCommand:
+def _pulumi_command(running: RunningEngines) -> automation.PulumiCommand:
     try:
         path = locate("pulumi")
     except ToolMissing as error:
         raise MissingTool(error.message, hint=error.hint) from None
-    root = Path(path).parent.parent
-    return automation.PulumiCommand(root=str(root), skip_version_check=False)
+    return EngineCommand(Path(path).parent.parent, running)

@@ -12,6 +12,7 @@ from lightkube.resources.apps_v1 import Deployment
 
 from components.readiness import deployment_readiness
 from programs.kubernetes_access import BadKubeconfig, connect
+from stacks.interrupt import Stop
 
 HTTPRoute = create_namespaced_resource("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
 POLL_SECONDS = 0.7
@@ -34,14 +35,17 @@ def wait_for_change(
     clusters: Mapping[str, tuple[str, Iterable[Waiting]]],
     deadline: float,
     *,
+    stop: Stop | None = None,
     now: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], None] | None = None,
 ) -> dict[str, set[str]]:
-    """Wait until replicas become ready, at most until `deadline` (monotonic seconds).
+    """Wait until replicas become ready, at most until `deadline` (monotonic seconds) or until the run is to stop.
 
     Takes (kubeconfig, replicas waited for) per cluster and returns the keys that became ready, per cluster: at once
     when all are, a few seconds after the last one otherwise. A cluster that does not answer is waited for no longer.
     """
+    stop = stop or Stop()
+    sleep = sleep or stop.sleep
     clients = {
         name: client for name, (kubeconfig, _) in clusters.items() if (client := _connected(kubeconfig)) is not None
     }
@@ -49,7 +53,7 @@ def wait_for_change(
     ready: dict[str, set[str]] = {name: set() for name in clients}
     last_change = now()
     try:
-        while any(open_ends.values()) and now() < deadline:
+        while any(open_ends.values()) and now() < deadline and not stop.requested:
             for name, waited in open_ends.items():
                 found = _ready_now(clients[name], waited.values())
                 if found is None:
@@ -70,18 +74,21 @@ def wait_for_change(
     return {name: keys for name, keys in ready.items() if keys}
 
 
-def routes_accepted(kubeconfig: str, routes: Iterable[tuple[str, str]], seconds: float) -> bool:
-    """Whether a gateway accepts all routes (namespace, name) within `seconds`."""
+def routes_accepted(
+    kubeconfig: str, routes: Iterable[tuple[str, str]], seconds: float, *, stop: Stop | None = None
+) -> bool:
+    """Whether a gateway accepts all routes (namespace, name) within `seconds`, and before the run is to stop."""
+    stop = stop or Stop()
     deadline = time.monotonic() + seconds
     open_ends = set(routes)
     with connect(kubeconfig) as client:
-        while open_ends and time.monotonic() < deadline:
+        while open_ends and time.monotonic() < deadline and not stop.requested:
             try:
                 open_ends = {route for route in open_ends if not _accepted(client, route)}
             except Unreadable:
                 return False
             if open_ends:
-                time.sleep(POLL_SECONDS)
+                stop.sleep(POLL_SECONDS)
     return not open_ends
 
 

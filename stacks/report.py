@@ -9,7 +9,7 @@ from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, W
 from stacks.changes import changed, net
 from stacks.engine import Operation
 
-DONE, ERROR, TIMEOUT, SHORT, FAILED, UNREACHABLE = 0, 1, 9, 20, 21, 22
+DONE, ERROR, STOPPED, TIMEOUT, SHORT, FAILED, UNREACHABLE = 0, 1, 8, 9, 20, 21, 22
 SEVERITY = (255, 1, 26, 24, 25, 8, 9, 21, 22, 20, 23, 7)
 """Exit codes, the most severe first (design, section 5)."""
 
@@ -28,6 +28,8 @@ class Report:
     timed_out: bool = False
     failures: Sequence[ModelplaneError] = ()
     """Problems of the pass itself, beside those of its operations."""
+    not_done: Sequence[str] | None = None
+    """Stacks that are not as a whole pass would leave them; None when the pass was not stopped."""
 
     @property
     def last(self) -> dict[str, Operation]:
@@ -54,6 +56,8 @@ class Report:
             codes.add(SHORT)
         if self.timed_out:
             codes.add(TIMEOUT)
+        if self.not_done is not None:
+            codes.add(STOPPED)
         return next((code for code in SEVERITY if code in codes), DONE)
 
     @property
@@ -84,6 +88,7 @@ class Report:
                 key: state.plain() for key, state in (self.placement.deployments if self.placement else {}).items()
             },
             "services": {key: state.plain() for key, state in (self.routing.services if self.routing else {}).items()},
+            "notDone": list(self.not_done or ()),
             "errors": [_error(error) for error in self.errors],
         }
 

@@ -185,7 +185,7 @@ class _Pulumi:
     def _read(self, stack: str, *arguments: str) -> dict[str, Any]:
         from pulumi.automation import errors as engine_errors
 
-        from stacks.engine import first_line
+        from stacks.events import first_line
 
         try:
             found: dict[str, Any] = json.loads(self._run("stack", *arguments, "--stack", stack))
@@ -198,7 +198,7 @@ class _Pulumi:
         """Run a command; what it says when it fails, empty when it does not."""
         from pulumi.automation import errors as engine_errors
 
-        from stacks.engine import first_line
+        from stacks.events import first_line
 
         try:
             self._run(*arguments)

@@ -37,12 +37,15 @@ def destroy(
     kubeconfigs |= {"the hub": gateway.kubeconfig} if gateway else {}
     operations: list[Operation] = []
     for group in teardown_order(stacks):
+        if engine.stop.requested:
+            break
         if group[0].kind == "cluster":
             tidy(kubeconfigs, fleet, on_note)
         with ThreadPoolExecutor(parallel) as pool:
             for operation in pool.map(engine.destroy, group):
-                operations.append(operation)
-                on_operation(operation)
+                if operation.begun:
+                    operations.append(operation)
+                    on_operation(operation)
         failed = [operation.stack for operation in operations if not operation.ok]
         if failed:
             _offer_to_forget(failed, known, on_note)

@@ -35,6 +35,7 @@ from programs.outputs import (
 )
 from programs.workloads_plan import ledger_or_refuse, plan_workloads
 from stacks.engine import Operation
+from stacks.interrupt import Stop
 from stacks.live import Waiting
 
 NOW = "2026-08-01T00:00:00Z"
@@ -57,6 +58,7 @@ class Simulation:
     """State of a fleet, and what goes wrong with it."""
 
     documents: FleetDocuments
+    stop: Stop = field(default_factory=Stop)
     failing: dict[str, ModelplaneError] = field(default_factory=dict)
     """Stacks whose operations fail, by name without the fleet's."""
     never_ready: set[str] = field(default_factory=set)
@@ -122,7 +124,7 @@ class Simulation:
         return {stack: 1 if stack.kind == "placement" else 5 for stack in self.kept}
 
     def wait_for_change(
-        self, clusters: Mapping[str, tuple[str, Iterable[Waiting]]], deadline: float
+        self, clusters: Mapping[str, tuple[str, Iterable[Waiting]]], deadline: float, *, stop: Stop
     ) -> dict[str, set[str]]:
         """In the place of the driver's own: what is waited for becomes ready at once, if it ever does."""
         self.calls.append("wait")
@@ -135,7 +137,9 @@ class Simulation:
                     found.setdefault(cluster, set()).add(waiting.key)
         return found
 
-    def routes_accepted(self, kubeconfig: str, routes: Iterable[tuple[str, str]], seconds: float) -> bool:
+    def routes_accepted(
+        self, kubeconfig: str, routes: Iterable[tuple[str, str]], seconds: float, *, stop: Stop
+    ) -> bool:
         self.accepted |= {f"{namespace}/{name}" for namespace, name in routes}
         return True
 

@@ -8,6 +8,9 @@ from typing import Any
 import typer
 
 import cli
+from stacks.command import RunningEngines
+from stacks.environment import Environment
+from stacks.interrupt import Stop
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,6 +25,15 @@ class Done:
 
 
 Run = Callable[..., Done]
+
+
+class IdleEngine:
+    """An engine that has begun nothing."""
+
+    def __init__(self, environment: Environment, *_: Any, **__: Any) -> None:
+        self.environment = environment
+        self.stop = Stop()
+        self.running = RunningEngines()
 
 
 def files_below(directory: Path) -> dict[str, bytes]:

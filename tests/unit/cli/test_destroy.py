@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.cli.running import Run, files_below
+from unit.cli.running import IdleEngine, Run, files_below
 
 from api.errors import LockHeld
 from api.names import StackName
@@ -30,7 +30,7 @@ def torn_down(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     begun: list[str] = []
 
     def tear_down(
-        _engine: Any, name: str, _parallel: int, on_operation: Callable[..., None], _: Any
+        _engine: Any, name: str, _parallel: int, on_operation: Callable[..., None], *_: Any
     ) -> list[Operation]:
         begun.append(name)
         done = [Operation(stack=stack, action="destroy", changes={"delete": count}) for stack, count in STACKS.items()]
@@ -38,7 +38,7 @@ def torn_down(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             on_operation(operation)
         return done
 
-    monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
+    monkeypatch.setattr("stacks.engine.Engine", IdleEngine)
     monkeypatch.setattr("stacks.state.held", lambda *_: dict(STACKS))
     monkeypatch.setattr("stacks.teardown.destroy", tear_down)
     return begun

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from states import a_ledger, an_entry, cluster_outputs
-from unit.cli.running import Run, files_below
+from unit.cli.running import IdleEngine, Run, files_below
 
 from api.base import Condition
 from api.errors import ModelplaneError
@@ -65,7 +65,7 @@ class FakePass:
 @pytest.fixture
 def a_pass(monkeypatch: pytest.MonkeyPatch) -> type[FakePass]:
     monkeypatch.setattr("stacks.converge.Pass", FakePass)
-    monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
+    monkeypatch.setattr("stacks.engine.Engine", IdleEngine)
     return FakePass
 
 

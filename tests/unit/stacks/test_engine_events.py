@@ -5,7 +5,8 @@ from pulumi.automation import events
 
 from api.names import StackName
 from stacks.changes import counts
-from stacks.engine import Operation, _Watch, clean, first_line
+from stacks.engine import Operation
+from stacks.events import Watch, clean, first_line
 
 URN = "urn:pulumi:prod.routing::modelplane::kubernetes:core/v1:Service::ml-team/a/service"
 STACK_URN = "urn:pulumi:prod.routing::modelplane::pulumi:pulumi:Stack::modelplane-prod.routing"
@@ -21,8 +22,8 @@ def a_message(text: str, severity: str = "error", urn: str | None = None) -> eve
     return events.EngineEvent(0, 0, diagnostic_event=diagnostic)
 
 
-def watched(*seen: events.EngineEvent) -> _Watch:
-    watch = _Watch(None)
+def watched(*seen: events.EngineEvent) -> Watch:
+    watch = Watch(None)
     for event in seen:
         watch(event)
     return watch
@@ -71,7 +72,7 @@ def test_messages(event: events.EngineEvent, errors: list[str], warnings: list[s
 
 def test_debugging_hears_everything_but_what_is_passed_over() -> None:
     heard: list[str] = []
-    watch = _Watch(heard.append)
+    watch = Watch(heard.append)
     for event in (a_message("detail", "debug"), a_message("no room", urn=URN), a_message(" ", "debug")):
         watch(event)
     assert heard == ["debug: detail", "error: no room"]

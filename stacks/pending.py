@@ -1,0 +1,206 @@
+"""Settling what a killed engine left open: for each creation it had begun, whether the object is there.
+
+Pulumi keeps such creations in the state as pending and does nothing about them by itself: an object that was made and
+is no longer wanted would stay for ever. Here the live object is asked for. One that carries this fleet's label and was
+applied by Pulumi is put into the state under its id; the rest is dropped, and made again where it is still wanted.
+Updates and deletions are settled by the refresh that has to follow.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import httpx2
+from lightkube.config import client_adapter
+
+from api import names
+from api.errors import ModelplaneError
+from programs.kubernetes_access import TIMEOUT_SECONDS, single_config
+
+STACK_TYPE = "pulumi:pulumi:Stack"
+KUBERNETES = "kubernetes:"
+PROVIDERS = "pulumi:providers:"
+CREATING = "creating"
+FIELD_MANAGER = "__fieldManager"
+APPLIED_BY = "pulumi-kubernetes"
+"""How the provider names itself on what it applies; a suffix of its own for each resource follows."""
+
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how Pulumi marks a secret in a state
+
+Plain: TypeAlias = Mapping[str, Any]
+Look: TypeAlias = Callable[[str, Plain], Plain | None]
+"""Asks a cluster, given its kubeconfig, for the live object of a manifest; None where there is none."""
+
+
+class Unsettled(ModelplaneError):
+    """Whether an interrupted creation has made its object cannot be known now."""
+
+    code = "MP346"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """A state without pending operations, as it is imported, and what was found of each, one line a piece."""
+
+    state: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def pending_operations(state: Plain) -> list[dict[str, Any]]:
+    """Operations of an exported state that an engine has begun and not recorded as done."""
+    found: list[dict[str, Any]] = (state.get("deployment") or {}).get("pending_operations") or []
+    return found
+
+
+def stack_outputs(state: Plain) -> dict[str, Any]:
+    """Outputs of a stack, out of its state that was exported with secrets; empty where it exports nothing."""
+    resources = (state.get("deployment") or {}).get("resources") or []
+    root: Plain = next((found for found in resources if found["type"] == STACK_TYPE and not found.get("delete")), {})
+    outputs: dict[str, Any] = reveal(root.get("outputs") or {})
+    return outputs
+
+
+def reveal(value: Any) -> Any:
+    """Plain data of a state that was exported with its secrets, each of them in place."""
+    if isinstance(value, Mapping):
+        if value.get(_SIGNATURE) == _SECRET:
+            return json.loads(value["plaintext"])
+        return {key: reveal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [reveal(item) for item in value]
+    return value
+
+
+def settle(state: Plain, shown: Plain, fleet: str, look: Look) -> Settled:
+    """Decide about every pending operation of `state`; `shown` is the same state with its secrets.
+
+    Raises:
+        Unsettled: a cluster does not tell whether an object is there; nothing may be decided then.
+
+    """
+    deployment = dict(state["deployment"])
+    resources = list(deployment.get("resources") or [])
+    kubeconfigs = _kubeconfigs(reveal(shown["deployment"].get("resources") or []))
+    notes = []
+    for operation in pending_operations(state):
+        entry, kind = operation["resource"], operation["type"]
+        adopted = None
+        if kind == CREATING and entry["type"].startswith(KUBERNETES):
+            adopted = _adopted(entry, fleet, kubeconfigs, look)
+        if adopted is not None and not _is_listed(adopted, resources):
+            resources.append(_fitting(adopted, resources))
+        if not entry["type"].startswith(PROVIDERS):
+            notes.append(_note(entry, kind, found=adopted is not None))
+    deployment["resources"] = resources
+    deployment.pop("pending_operations", None)
+    return Settled(state={**state, "deployment": deployment}, notes=tuple(notes))
+
+
+def look_up(kubeconfig: str, manifest: Plain) -> Plain | None:
+    """The live object of a manifest, None where there is none or the cluster does not know its kind.
+
+    Raises:
+        Unsettled: the cluster does not answer, or refuses to.
+
+    """
+    params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS))
+    try:
+        with client_adapter.Client(single_config(kubeconfig), params) as client:
+            path = _path(client, manifest)
+            return _get(client, path) if path else None
+    except (httpx2.HTTPError, OSError, ValueError, ModelplaneError) as error:
+        raise Unsettled(f"its cluster does not tell: {type(error).__name__}") from None
+
+
+def _adopted(entry: Plain, fleet: str, kubeconfigs: Mapping[str, str], look: Look) -> dict[str, Any] | None:
+    """The entry of an object that the interrupted creation has made, None where it has made none."""
+    manifest = entry.get("inputs") or {}
+    kubeconfig = kubeconfigs.get(entry.get("provider", ""))
+    if kubeconfig is None:
+        return None  # without its provider in the state, no call can have been made through it
+    try:
+        live = look(kubeconfig, manifest)
+    except Unsettled as error:
+        raise Unsettled(
+            f"a run was killed while it created {_named(entry)}, and {error.message}",
+            hint="bring the cluster back and run this again; nothing was changed",
+        ) from None
+    metadata = (live or {}).get("metadata") or {}
+    manager = _manager(metadata.get("managedFields") or ())
+    if manager is None or (metadata.get("labels") or {}).get(names.LABEL_FLEET) != fleet:
+        return None
+    id_parts = (metadata.get("namespace"), metadata["name"])
+    outputs = {**manifest, FIELD_MANAGER: manager}
+    return {**entry, "id": "/".join(part for part in id_parts if part), "outputs": outputs}
+
+
+def _manager(entries: Iterable[Plain]) -> str | None:
+    applied = [
+        entry
+        for entry in entries
+        if entry.get("operation") == "Apply" and str(entry.get("manager")).startswith(APPLIED_BY)
+    ]
+    latest = max(applied, key=lambda entry: str(entry.get("time") or ""), default=None)
+    return latest["manager"] if latest else None
+
+
+def _is_listed(entry: Plain, resources: Iterable[Plain]) -> bool:
+    return any(found["urn"] == entry["urn"] and not found.get("delete") for found in resources)
+
+
+def _fitting(entry: dict[str, Any], resources: Iterable[Plain]) -> dict[str, Any]:
+    """The entry without references to what the state does not hold: it would be refused."""
+    known = {found["urn"] for found in resources}
+    kept = {**entry, "dependencies": [urn for urn in entry.get("dependencies") or () if urn in known]}
+    kept["propertyDependencies"] = {
+        key: [urn for urn in urns or () if urn in known]
+        for key, urns in (entry.get("propertyDependencies") or {}).items()
+    }
+    if entry.get("parent") not in known:
+        kept.pop("parent", None)
+    return kept
+
+
+def _kubeconfigs(resources: Iterable[Plain]) -> dict[str, str]:
+    """Kubeconfigs by the reference that a resource has to its provider."""
+    return {
+        f"{found['urn']}::{found['id']}": str(found["inputs"]["kubeconfig"])
+        for found in resources
+        if found["type"] == f"{PROVIDERS}kubernetes" and found.get("id") and "kubeconfig" in (found.get("inputs") or {})
+    }
+
+
+def _note(entry: Plain, kind: str, *, found: bool) -> str:
+    name = _named(entry)
+    if kind != CREATING:
+        return f"{name}: interrupted while {kind}, read again"
+    return f"{name}: interrupted while creating, {'found and kept' if found else 'not found, made again where wanted'}"
+
+
+def _named(entry: Plain) -> str:
+    kind, _, name = str(entry["urn"]).rpartition("::")
+    return f"{kind.rpartition(':')[2]} {name}"
+
+
+def _path(client: httpx2.Client, manifest: Plain) -> str | None:
+    """Where the API server keeps the object; None when it does not know the kind."""
+    version, kind = str(manifest["apiVersion"]), manifest["kind"]
+    group = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    known = (_get(client, group) or {}).get("resources") or []
+    resource = next((found for found in known if found["kind"] == kind and "/" not in found["name"]), None)
+    if resource is None:
+        return None
+    metadata = manifest["metadata"]
+    namespace = f"/namespaces/{metadata.get('namespace', 'default')}" if resource["namespaced"] else ""
+    return f"{group}{namespace}/{resource['name']}/{metadata['name']}"
+
+
+def _get(client: httpx2.Client, path: str) -> dict[str, Any] | None:
+    answer = client.get(path)
+    if answer.status_code == httpx2.codes.NOT_FOUND:
+        return None
+    answer.raise_for_status()
+    found: dict[str, Any] = answer.json()
+    return found
