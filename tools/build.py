@@ -116,7 +116,9 @@ def _build_one(module: GoModule, log: Path) -> None:
         source = work / "source"
         source.mkdir()
         for file in cache.source_files(module):
-            shutil.copyfile(file, source / file.name)
+            copy = source / file.relative_to(cache.SOURCES / module.folder)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, copy)
         for copied in module.beside_sources:
             copy_from_module(copied, source, source)
         for copied in module.contents:

@@ -37,9 +37,9 @@ def root() -> Path:
 
 
 def source_files(module: GoModule, sources: Path = SOURCES) -> tuple[Path, ...]:
-    """The module's own files: go.mod, go.sum and its Go sources. What a build copies beside them is not among them."""
+    """The module's own files: go.mod, go.sum and its sources. What a build copies beside them is not among them."""
     folder = sources / module.folder
-    return tuple(sorted((folder / "go.mod", folder / "go.sum", *folder.glob("*.go"))))
+    return tuple(sorted((folder / "go.mod", folder / "go.sum", *folder.rglob("*.go"), *folder.rglob("*.py"))))
 
 
 def key(module: GoModule, sources: Path = SOURCES) -> str:
@@ -49,7 +49,7 @@ def key(module: GoModule, sources: Path = SOURCES) -> str:
     )
     digest = hashlib.sha256(about.encode())
     for file in source_files(module, sources):
-        digest.update(f"\n{file.name}\n".encode() + file.read_bytes())
+        digest.update(f"\n{file.relative_to(sources / module.folder)}\n".encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -23,6 +23,8 @@ class OnMachine:
     minimum: str
     ask: tuple[str, ...] = ("--version",)
     """Arguments that make the program print its version."""
+    silent: tuple[str, ...] = ()
+    """Programs of the module that say no version: one beside those that do, or on PATH, is of the same version."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +82,14 @@ PULUMI = GoModule(
     folder="pulumi",
     version=PULUMI_VERSION,
     minutes=8,
-    programs=(("pulumi", "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"),),
+    # The engine takes a language host that lies beside it without a word, and warns of one that lies elsewhere.
+    programs=(
+        ("pulumi", "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"),
+        ("pulumi-language-python", "modelplane.ai/tools/pulumi/pulumi-language-python"),
+    ),
     linker=(("github.com/pulumi/pulumi/sdk/v3/go/common/version.Version", f"v{PULUMI_VERSION}"),),
     # The engine may not be older than the SDK in uv.lock; tests/unit/tools compares the two.
-    on_machine=OnMachine(minimum="3.272.0", ask=("version",)),
+    on_machine=OnMachine(minimum="3.272.0", ask=("version",), silent=("pulumi-language-python",)),
 )
 
 PROVIDER = GoModule(

@@ -79,12 +79,19 @@ def machine_has(module: GoModule) -> dict[str, Found]:
     """The machine's own programs that stand in for all of a module's: all of them, or none."""
     if module.plugin:
         return _plugin(module)
-    if module.on_machine is None:
+    wanted = module.on_machine
+    if wanted is None:
         return {}
-    found = {name: _on_path(name, module.on_machine) for name in module.names}
-    usable = {name: program for name, program in found.items() if program is not None}
-    one_version = len({program.version for program in usable.values()}) == 1
-    return usable if one_version and len(usable) == len(module.names) else {}
+    asked = [_on_path(name, wanted) for name in module.names if name not in wanted.silent]
+    usable = [program for program in asked if program is not None]
+    if len(usable) < len(asked) or len({program.version for program in usable}) != 1:
+        return {}
+    for name in wanted.silent:
+        path = _beside(usable[0].path, name)
+        if path is None:
+            return {}
+        usable.append(Found(name=name, path=path, version=usable[0].version, origin=Origin.PATH))
+    return {program.name: program for program in usable}
 
 
 def environment_folders() -> tuple[Path, ...]:
@@ -128,6 +135,15 @@ def _on_path(name: str, wanted: OnMachine) -> Found | None:
     return Found(name=name, path=Path(path).absolute(), version=str(version), origin=Origin.PATH)
 
 
+def _beside(program: Path, name: str) -> Path | None:
+    """A program in the folder that another one really lies in, else on PATH."""
+    path = program.resolve().parent / name
+    if os.access(path, os.X_OK):
+        return path
+    on_path = shutil.which(name)
+    return Path(on_path).absolute() if on_path else None
+
+
 def _plugin(module: GoModule) -> dict[str, Found]:
     """The newest installed Pulumi plugin that is at least the version we would build."""
     name = module.names[0]
@@ -166,7 +182,7 @@ def _why_missing(source: GoModule | Wheel, name: str) -> str:
     path = shutil.which(name) if on_machine is not None else None
     if path is None or on_machine is None:
         return f"{name} {source.version} is not there"
-    version = version_of(Path(path), on_machine.ask)
+    version = None if name in on_machine.silent else version_of(Path(path), on_machine.ask)
     if version is None:
         return f"{name} {source.version} is not there, and {path} does not say its version"
     if is_recent_enough(version, parse(on_machine.minimum)):

@@ -15,7 +15,7 @@ ASKABLE = {
     name: source.on_machine
     for source in SOURCES
     for name in (source.names if isinstance(source, catalog.GoModule) else (source.name,))
-    if source.on_machine is not None
+    if source.on_machine is not None and name not in source.on_machine.silent
 }
 
 

@@ -48,6 +48,14 @@ def test_the_key_changes_with_our_own_main(sources: Path) -> None:
     assert cache.key(PROVIDER, sources) != before
 
 
+@pytest.mark.parametrize("name", ["host.go", "run_program.py"])
+def test_the_key_changes_with_a_package_of_ours(sources: Path, name: str) -> None:
+    before = cache.key(PULUMI, sources)
+    with (sources / PULUMI.folder / "pulumi-language-python" / name).open("a") as file:
+        file.write("\n")
+    assert cache.key(PULUMI, sources) != before
+
+
 def test_the_key_does_not_change_with_what_is_copied_beside_the_sources(sources: Path) -> None:
     before = cache.key(PROVIDER, sources)
     (sources / PROVIDER.folder / "schema.json").write_text("{}")

@@ -25,7 +25,8 @@ def required(module: GoModule) -> dict[str, str]:
 
 def test_everything_that_a_local_fleet_and_the_engine_run_is_there() -> None:
     wanted = {"pulumi", "pulumi-resource-kubernetes", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
-    assert wanted | {"etcd", "kwok", "kwokctl", "crds", "traefik", "kubectl"} == set(catalog.names())
+    wanted |= {"etcd", "kwok", "kwokctl", "crds", "traefik", "kubectl", "pulumi-language-python"}
+    assert wanted == set(catalog.names())
 
 
 def test_a_name_means_one_tool() -> None:

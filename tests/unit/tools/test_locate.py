@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools import ToolMissing, locate
-from tools.catalog import KUBERNETES
+from tools.catalog import KUBERNETES, PULUMI
 from tools.locate import Found, Origin, look_up, machine_has
 
 Program = Callable[[str, str], Path]
@@ -16,9 +16,45 @@ Script = Callable[[Path, str], Path]
 
 
 def test_a_recent_program_of_the_machine_goes_before_a_built_one(program: Program, built: Built) -> None:
-    built("pulumi")
-    path = program("pulumi", "v3.300.1")
-    assert look_up("pulumi") == Found(name="pulumi", path=path, version="3.300.1", origin=Origin.PATH)
+    built("etcd")
+    path = program("etcd", "etcd Version: 3.9.1")
+    assert look_up("etcd") == Found(name="etcd", path=path, version="3.9.1", origin=Origin.PATH)
+
+
+SERVES = "echo 41234; exec /bin/sleep 60"
+"""A language host takes any argument for an engine's address and serves it: it is never asked for a version."""
+
+
+def test_a_language_host_beside_the_engine_comes_with_it(
+    tmp_path: Path, path_folder: Path, script: Script, built: Built
+) -> None:
+    built("pulumi-language-python")
+    real = script(tmp_path / "cellar" / "pulumi", "echo v3.300.1")
+    host = script(tmp_path / "cellar" / "pulumi-language-python", SERVES)
+    (path_folder / "pulumi").symlink_to(real)
+    assert look_up("pulumi").path == path_folder / "pulumi"
+    assert look_up("pulumi-language-python") == Found(
+        name="pulumi-language-python", path=host, version="3.300.1", origin=Origin.PATH
+    )
+
+
+def test_a_language_host_on_path_will_do(program: Program, path_folder: Path, script: Script, built: Built) -> None:
+    built("pulumi-language-python")
+    program("pulumi", "v3.300.1")
+    host = script(path_folder / "pulumi-language-python", SERVES)
+    assert locate("pulumi-language-python") == host
+
+
+def test_an_engine_without_a_language_host_is_not_half_used(program: Program, built: Built) -> None:
+    cached = {name: built(name) for name in PULUMI.names}
+    program("pulumi", "v3.300.1")
+    assert {name: locate(name) for name in PULUMI.names} == cached
+
+
+def test_a_language_host_alone_is_of_no_use(path_folder: Path, script: Script) -> None:
+    script(path_folder / "pulumi-language-python", SERVES)
+    with pytest.raises(ToolMissing, match="does not say its version"):
+        locate("pulumi-language-python")
 
 
 REFUSED = {
@@ -30,8 +66,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("answer", REFUSED.values(), ids=REFUSED)
-def test_a_program_that_cannot_be_trusted_is_passed_over(program: Program, built: Built, answer: str) -> None:
+def test_a_program_that_cannot_be_trusted_is_passed_over(
+    program: Program, path_folder: Path, script: Script, built: Built, answer: str
+) -> None:
     cached = built("pulumi")
+    script(path_folder / "pulumi-language-python", SERVES)
     program("pulumi", answer)
     assert locate("pulumi") == cached
 
@@ -39,17 +78,17 @@ def test_a_program_that_cannot_be_trusted_is_passed_over(program: Program, built
 def test_a_program_that_fails_to_say_its_version_is_passed_over(
     path_folder: Path, script: Script, built: Built
 ) -> None:
-    cached = built("pulumi")
-    script(path_folder / "pulumi", "echo v3.300.0; exit 1")
-    assert locate("pulumi") == cached
+    cached = built("etcd")
+    script(path_folder / "etcd", "echo v3.9.0; exit 1")
+    assert locate("etcd") == cached
 
 
 def test_a_program_that_changed_is_asked_again(program: Program, built: Built) -> None:
-    cached = built("pulumi")
-    os.utime(program("pulumi", "v3.300.0"), (1, 1))
-    assert look_up("pulumi").origin == Origin.PATH
-    os.utime(program("pulumi", "v3.100.0"), (2, 2))
-    assert locate("pulumi") == cached
+    cached = built("etcd")
+    os.utime(program("etcd", "v3.9.0"), (1, 1))
+    assert look_up("etcd").origin == Origin.PATH
+    os.utime(program("etcd", "v3.1.0"), (2, 2))
+    assert locate("etcd") == cached
 
 
 def test_programs_of_one_module_come_from_one_place(program: Program, built: Built) -> None:
