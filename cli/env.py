@@ -6,7 +6,7 @@ import typer
 
 from cli.options import FleetPaths
 
-PROGRAMS = ("pulumi", "pulumi-resource-kubernetes")
+PROGRAMS = ("pulumi", "pulumi-language-python", "pulumi-resource-kubernetes")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -17,8 +17,8 @@ def add_to(app: typer.Typer) -> None:
 def env(fleet: FleetPaths = None) -> None:
     """Print what plain Pulumi needs, as `export` lines.
 
-    Backend, passphrase file, fleet directory, and PATH where it lacks the engine. Use it in the checkout of
-    Modelplane, as in: eval "$(modelplane env -f DIR)" && pulumi stack ls
+    Backend, passphrase file, fleet directory, the folder with the stacks' settings, and PATH where it lacks the
+    engine. Use it as in: eval "$(modelplane env -f DIR)" && pulumi stack ls
 
     Example: modelplane env -f examples/local
     """
@@ -27,15 +27,16 @@ def env(fleet: FleetPaths = None) -> None:
     from cli.fleet import place_of
     from cli.printing import data
     from stacks.environment import PASSPHRASE, environment_of
+    from stacks.project import built_provider
 
     place = place_of(fleet)
-    _refuse_files(place.given)
+    refuse_files(place.given)
     environment = environment_of(place.directory)
     environment.prepare()
     folders = _cached_folders()
     variables = dict(environment.variables)
     variables.pop(PASSPHRASE, None)  # whoever set it has it, and it is shown nowhere
-    if folders:
+    if built_provider() is not None:
         variables["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     if folders:
@@ -43,7 +44,13 @@ def env(fleet: FleetPaths = None) -> None:
     data("\n".join(lines))
 
 
-def _refuse_files(given: tuple[Path, ...]) -> None:
+def refuse_files(given: tuple[Path, ...]) -> None:
+    """Refuse files that are named besides a directory.
+
+    Raises:
+        InvocationError: plain Pulumi would not read them.
+
+    """
     from api.errors import InvocationError
 
     if len(given) != 1 or not given[0].is_dir():
@@ -53,10 +60,13 @@ def _refuse_files(given: tuple[Path, ...]) -> None:
 
 
 def _cached_folders() -> list[str]:
-    """Folders of the programs that were built here, where a shell does not find them; told when one is missing."""
+    """Folders of the programs that were built here and are not on PATH; told when a program is missing."""
+    import os
+
     from cli.printing import say
     from tools.locate import Origin, ToolMissing, look_up
 
+    known = os.environ.get("PATH", "").split(os.pathsep)
     folders: list[str] = []
     for name in PROGRAMS:
         try:
@@ -64,6 +74,7 @@ def _cached_folders() -> list[str]:
         except ToolMissing as error:
             say(f"warning: {error.message}\nhint: {error.hint}")
             continue
-        if found.origin is Origin.CACHE:
-            folders.append(str(found.path.parent))
+        folder = str(found.path.parent)
+        if found.origin is Origin.CACHE and folder not in (*known, *folders):
+            folders.append(folder)
     return folders

@@ -2,8 +2,13 @@
 
 With no backend named, state lies in `.modelplane/state` beside the fleet and the passphrase in a generated
 `.modelplane/passphrase`, readable by its owner only. Pulumi's usual variables name another backend or passphrase.
+
+Stacks' settings (`Pulumi.<stack>.yaml`: configuration, and what their secrets are encrypted with) lie with the fleet as
+well, in the folder that the driver and a plain `pulumi` both work in: `PULUMI_OPTION_CWD` takes the latter there. Where
+a folder has no settings of a stack, its own state tells what its secrets are encrypted with.
 """
 
+import hashlib
 import os
 import secrets
 import shutil
@@ -14,12 +19,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
+from stacks.project import write_project
+
 PROJECT = "modelplane"
 FOLDER = ".modelplane"
 FILE = "file://"
 BACKEND = "PULUMI_BACKEND_URL"
 PASSPHRASE = "PULUMI_CONFIG_PASSPHRASE"  # noqa: S105 - the name of a variable
 PASSPHRASE_FILE = "PULUMI_CONFIG_PASSPHRASE_FILE"  # noqa: S105 - the name of a variable
+FOLDER_OF_ENGINE = "PULUMI_OPTION_CWD"
+ENCRYPTION_OF_STATE = "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +45,8 @@ class Environment:
 
     @property
     def work_dir(self) -> Path:
-        """Where the engine keeps the project file and the stacks' settings."""
-        return self.folder / "work"
+        """Where the engine keeps the project file and the stacks' settings: those of another backend apart."""
+        return work_dir(self.directory, self.variables.get(BACKEND, ""))
 
     def prepare(self) -> None:
         """Make the folders and, where it is the default, the passphrase. Safe to repeat."""
@@ -49,6 +58,7 @@ class Environment:
         named = self.variables.get(PASSPHRASE_FILE)
         if named == str(default_passphrase(self.directory)):
             _generate_passphrase(Path(named))
+        write_project(self.work_dir, PROJECT)
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -76,15 +86,26 @@ def default_backend(directory: Path) -> str:
     return f"{FILE}{quote(str(directory / FOLDER / 'state'))}"
 
 
+def work_dir(directory: Path, backend: str) -> Path:
+    """Where the settings of stacks lie, and the project file; a stack of another backend is another stack."""
+    other = (
+        "" if backend in {"", default_backend(directory)} else f"-{hashlib.sha256(backend.encode()).hexdigest()[:8]}"
+    )
+    return directory / FOLDER / f"work{other}"
+
+
 def environment_of(directory: Path, outer: Mapping[str, str] | None = None) -> Environment:
     """What the engine is started with, from the fleet directory and the caller's own variables.
 
     Relative paths in those are the caller's; the engine works in a folder of its own.
     """
-    outer = os.environ if outer is None else outer
     directory = directory.resolve()
+    outer = _callers_own(os.environ if outer is None else outer, directory)
+    backend = _absolute(outer.get(BACKEND, "")) or default_backend(directory)
     variables = {
-        BACKEND: _absolute(outer.get(BACKEND, "")) or default_backend(directory),
+        BACKEND: backend,
+        FOLDER_OF_ENGINE: str(work_dir(directory, backend)),
+        ENCRYPTION_OF_STATE: "true",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "MODELPLANE_FLEET": str(directory),
     }
@@ -94,6 +115,16 @@ def environment_of(directory: Path, outer: Mapping[str, str] | None = None) -> E
         named = outer.get(PASSPHRASE_FILE)
         variables[PASSPHRASE_FILE] = str(Path(named).absolute() if named else default_passphrase(directory))
     return Environment(directory=directory, variables=variables)
+
+
+def _callers_own(outer: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """The caller's variables without the defaults of another fleet, which `modelplane env` has left in this shell."""
+    folder = outer.get(FOLDER_OF_ENGINE, "")
+    other = Path(folder).parent.parent
+    if not folder or other == directory:
+        return dict(outer)
+    defaults = {BACKEND: default_backend(other), PASSPHRASE_FILE: str(default_passphrase(other))}
+    return {name: value for name, value in outer.items() if value != defaults.get(name)}
 
 
 def _absolute(backend: str) -> str:

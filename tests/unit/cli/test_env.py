@@ -1,5 +1,6 @@
 """`env`: lines that a shell evaluates to what the driver uses itself."""
 
+import importlib
 import stat
 import subprocess
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 from unit.cli.running import Run
 
 from stacks.environment import environment_of
+from tools.locate import Found, Origin, ToolMissing
 
-NAMES = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE", "MODELPLANE_FLEET")
+NAMES = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE", "MODELPLANE_FLEET", "PULUMI_OPTION_CWD")
 
 
 def evaluated(lines: str, *names: str) -> list[str]:
@@ -47,12 +49,65 @@ def test_a_backend_and_a_passphrase_that_are_set_stay(
     assert "PASSPHRASE" not in done.out
 
 
-def test_the_engine_that_was_built_here_is_put_on_the_path(
+def found_in(monkeypatch: pytest.MonkeyPatch, **folders: str) -> None:
+    """Where the programs that plain Pulumi needs are; one that is not named is not there."""
+
+    def look_up(name: str) -> Found:
+        folder = folders.get(name.rpartition("-")[2])
+        if folder is None:
+            raise ToolMissing(name, f"{name} is not there", "run `make tools`")
+        origin = Origin.CACHE if "cache" in folder else Origin.PATH
+        return Found(name=name, path=Path(folder, name), version="1.0.0", origin=origin)
+
+    for module in ("tools.locate", "stacks.project"):
+        monkeypatch.setattr(importlib.import_module(module), "look_up", look_up)
+
+
+def test_what_was_built_is_put_on_the_path_and_nothing_is_fetched(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.env._cached_folders", lambda: ["/a cache/bin", "/b/bin"])
-    path, *_ = evaluated(run("env", "-f", tmp_path).out, "PATH")
-    assert path.startswith("/a cache/bin:/b/bin:/")
+    found_in(monkeypatch, pulumi="/a cache/bin", python="/a cache/bin", kubernetes="/cache/b/bin")
+    done = run("env", "-f", tmp_path)
+    path, fetches = evaluated(done.out, "PATH", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION")
+    assert path.startswith("/a cache/bin:/cache/b/bin:/")
+    assert fetches == "true"
+    assert done.err == ""
+
+
+def test_what_is_on_the_path_is_not_put_there_again(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found_in(monkeypatch, pulumi="/a cache/bin", python="/a cache/bin", kubernetes="/cache/b/bin")
+    monkeypatch.setenv("PATH", "/a cache/bin:/usr/bin:/bin:/cache/b/bin")
+    assert "PATH" not in run("env", "-f", tmp_path).out
+
+
+def test_an_engine_of_the_machine_is_left_to_find_and_fetch_what_it_needs(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found_in(monkeypatch, pulumi="/usr/bin", python="/usr/bin", kubernetes="/root/.pulumi/plugins/x")
+    out = run("env", "-f", tmp_path).out
+    assert "PATH" not in out
+    assert "ACQUISITION" not in out
+
+
+def test_what_is_missing_is_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found_in(monkeypatch, kubernetes="/cache/b/bin")
+    done = run("env", "-f", tmp_path)
+    assert done.code == 0
+    assert done.err == (
+        "warning: pulumi is not there\nhint: run `make tools`\n"
+        "warning: pulumi-language-python is not there\nhint: run `make tools`\n"
+    )
+
+
+def test_a_second_fleet_gets_nothing_of_the_first(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`eval "$(modelplane env -f A)"`, then the same with B."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    for directory in (first, second):
+        directory.mkdir()
+    alone = evaluated(run("env", "-f", second).out, *NAMES)
+    for name, value in zip(NAMES, evaluated(run("env", "-f", first).out, *NAMES), strict=True):
+        monkeypatch.setenv(name, value)
+    assert evaluated(run("env", "-f", second).out, *NAMES) == alone
 
 
 @pytest.mark.parametrize("name", ["absent", "fleet.yaml"])

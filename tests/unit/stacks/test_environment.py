@@ -10,13 +10,15 @@ import pytest
 
 from stacks.environment import Environment, environment_of
 
-OURS = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
+OURS = {"PULUMI_SKIP_UPDATE_CHECK": "true", "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true"}
 
 
 def variables_of(directory: Path, outer: Mapping[str, str]) -> dict[str, str]:
     """Variables but for those that are always there."""
-    found = dict(environment_of(directory, outer).variables)
+    environment = environment_of(directory, outer)
+    found = dict(environment.variables)
     assert found.pop("MODELPLANE_FLEET") == str(directory)
+    assert found.pop("PULUMI_OPTION_CWD") == str(environment.work_dir)
     assert found.items() >= OURS.items()
     return {name: value for name, value in found.items() if name not in OURS}
 
@@ -46,6 +48,29 @@ def test_the_caller_s_variables_are_respected(tmp_path: Path, outer: dict[str, s
     found = variables_of(tmp_path, outer)
     assert found.items() >= want.items()
     assert ("PULUMI_CONFIG_PASSPHRASE_FILE" in found) == ("PULUMI_CONFIG_PASSPHRASE" not in found)
+
+
+def test_what_another_fleet_has_left_in_the_shell_does_not_count(tmp_path: Path) -> None:
+    """`eval "$(modelplane env -f A)"`, then B: B's stacks must not get into the state of A."""
+    left = environment_of(tmp_path / "a", {}).variables
+    assert environment_of(tmp_path / "b", left) == environment_of(tmp_path / "b", {})
+    assert environment_of(tmp_path / "a", left) == environment_of(tmp_path / "a", {})
+
+
+def test_what_the_caller_named_counts_for_every_fleet(tmp_path: Path) -> None:
+    left = environment_of(
+        tmp_path / "a", {"PULUMI_BACKEND_URL": "s3://states", "PULUMI_CONFIG_PASSPHRASE": "x"}
+    ).variables
+    found = environment_of(tmp_path / "b", left).variables
+    assert (found["PULUMI_BACKEND_URL"], found["PULUMI_CONFIG_PASSPHRASE"]) == ("s3://states", "x")
+    assert found["PULUMI_OPTION_CWD"].startswith(f"{tmp_path}/b/.modelplane/work-")
+
+
+def test_settings_of_another_backend_lie_apart(tmp_path: Path) -> None:
+    """A stack's settings say what its secrets are encrypted with: with those of another one it cannot be read."""
+    folders = {environment_of(tmp_path, {"PULUMI_BACKEND_URL": url}).work_dir for url in ("", "s3://a", "s3://b")}
+    assert len(folders) == 3
+    assert tmp_path / ".modelplane/work" in folders
 
 
 EMPTY = {"PULUMI_BACKEND_URL": "", "PULUMI_CONFIG_PASSPHRASE_FILE": ""}
