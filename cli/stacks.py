@@ -1,4 +1,4 @@
-"""`modelplane stacks`: the stacks of a fleet, what they hold, and the order in which they come up."""
+"""`modelplane stacks`: the stacks of a fleet, what they hold, and how plain Pulumi brings them up in order."""
 
 from typing import Annotated
 
@@ -16,27 +16,35 @@ def stacks(
     fleet: FleetPaths = None,
     output: OutputFormat = Output.TABLE,
     order: Annotated[  # noqa: FBT002 - a flag of the command line
-        bool, typer.Option("--order", help="Only the names, in the order in which they come up, one a line.")
+        bool,
+        typer.Option(
+            "--order", help="A shell script that brings them up with plain Pulumi; with -o json or yaml their names."
+        ),
     ] = False,
 ) -> None:
     """List the fleet's stacks and what each holds.
 
+    With --order, what `modelplane up` does, as a script for plain Pulumi: modelplane stacks --order | sh
+
     Example: modelplane stacks -f examples/local --order
     """
+    from cli.env import refuse_files
     from cli.fleet import fleet_of, load_leniently, load_with_fleet, place_of
     from cli.printing import data, print_plain, table
     from stacks import state
     from stacks.environment import environment_of
+    from stacks.order import script
     from stacks.plan import fleet_stacks
 
     place = place_of(fleet)
     if order:
         documents = load_with_fleet(place)
-        names = [str(stack) for stack in fleet_stacks(fleet_of(documents).name, documents.clusters)]
+        name = fleet_of(documents).name
         if output is Output.TABLE:
-            data("\n".join(names))
+            refuse_files(place.given)
+            data(script(name, documents.clusters, [*_this_command(), "env", "-f", str(place.directory.resolve())]))
         else:
-            print_plain(names, output)
+            print_plain([str(stack) for stack in fleet_stacks(name, documents.clusters)], output)
         return
     documents = load_leniently(place)
     name = fleet_of(documents).name
@@ -53,3 +61,14 @@ def stacks(
     else:
         rows = [{"name": str(stack), "exists": stack in held, "resources": held.get(stack, 0)} for stack in known]
         print_plain(rows, output)
+
+
+def _this_command() -> list[str]:
+    """How a script starts this program, wherever it runs: as it was started, or by this interpreter."""
+    import sys
+    from pathlib import Path
+
+    started = Path(sys.argv[0])
+    if started.name == "modelplane" and started.is_file():
+        return [str(started.absolute())]
+    return [sys.executable, "-m", "cli"]

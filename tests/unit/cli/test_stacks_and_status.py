@@ -34,11 +34,19 @@ def state(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
 
 
-def test_the_order_is_one_name_a_line(run: Run, fleet: Path) -> None:
+def test_the_order_is_a_script_for_people_and_names_for_programs(run: Run, fleet: Path) -> None:
     before = files_below(fleet)
-    assert run("stacks", "-f", fleet, "--order").out == ORDER
+    script = run("stacks", "-f", fleet, "--order").out
+    assert script.startswith("#!/bin/sh\n# Fleet demo, ")
+    assert f" env -f {fleet})\n" in script
     assert json.loads(run("stacks", "-f", fleet, "--order", "-o", "json").out) == ORDER.split()
+    assert YAML(typ="safe").load(run("stacks", "-f", fleet, "--order", "-o", "yaml").out) == ORDER.split()
     assert files_below(fleet) == before
+
+
+def test_a_script_is_not_written_for_files_that_plain_pulumi_would_not_read(run: Run, fleet: Path) -> None:
+    done = run("stacks", "-f", fleet, "-f", fleet / "mock.yaml", "--order")
+    assert (done.code, done.out) == (2, "")
 
 
 def test_stacks_that_are_not_there_have_no_number(run: Run, fleet: Path) -> None:
