@@ -185,7 +185,6 @@ def answering(fleet: Fleet, requests: int) -> Counter[str]:
 
 
 def test_a_pinned_service_reaches_one_cluster_and_both_again_when_unpinned(fleet: Fleet) -> None:
-    fleet.taint(WEST, "NoSchedule")
     fleet.edit("ModelDeployment", "mock-demo-v2", lambda _: None)
     fleet.edit("ModelDeployment", "mock-demo", lambda it: it["spec"].update(replicas=3) or it)
     pin(fleet, EAST)
@@ -200,7 +199,6 @@ def test_a_pinned_service_reaches_one_cluster_and_both_again_when_unpinned(fleet
     pin(fleet, None)
     assert up(fleet).code == 0
     assert answering(fleet, 60) == {EAST: 20, WEST: 40}
-    fleet.taint(WEST, None)
 
 
 def annotate(fleet: Fleet, annotations: dict[str, str]) -> None:
