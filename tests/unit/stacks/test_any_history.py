@@ -55,7 +55,7 @@ def fleets(draw: st.DrawFn, *, whole: bool = False) -> FleetDocuments:
         if name not in held
     ]
     deployments = []
-    for name in draw(st.sets(st.sampled_from(DEPLOYMENTS))):
+    for name in sorted(draw(st.sets(st.sampled_from(DEPLOYMENTS)))):
         template = {"spec": {"containers": [{"name": "engine", "image": draw(st.sampled_from(IMAGES))}]}}
         engine = an_engine(draw(st.sampled_from(["main", "renamed"])), members=[a_member(template=template)])
         deployments.append(a_deployment(name, replicas=draw(st.integers(0, 4)), engines=[engine]))
