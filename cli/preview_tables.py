@@ -11,6 +11,8 @@ from stacks.engine import Operation
 from stacks.preview_diff import LedgerChange, WeightChange
 from stacks.preview_report import PreviewReport
 
+MOST_FIELDS = 3
+"""Of one resource that are shown; `-o json` has all."""
 MOST_ROWS = 150
 """Of one table in Markdown: a comment on a pull request holds 65,536 characters."""
 LONGEST_CELL = 300
@@ -36,8 +38,12 @@ def preview_tables(report: PreviewReport) -> str:
 def preview_markdown(report: PreviewReport, fleet: str) -> str:
     """The same as Markdown."""
     parts = [f"### Preview of fleet `{fleet}`", f"**{sentence(report)}**"]
-    stacks = ((_code(str(done.stack)), *_numbers(done, "")) for done in report.operations)
-    parts.append(_markdown(("stack", *CHANGES), stacks))
+    touched = [done for done in report.operations if _changing(done) or done.error or done.action == "forget"]
+    if touched:
+        stacks = ((_code(str(done.stack)), *_numbers(done, "")) for done in touched)
+        parts.append(_markdown(("stack", *CHANGES), stacks))
+    if others := len(report.operations) - len(touched):
+        parts.append(f"{counted(others, 'stack')} without a change.")
     resources = [(_code(str(done.stack)), *_resource(step)) for done in report.operations for step in _changing(done)]
     if resources:
         rows = _markdown(("stack", "operation", "kind", "resource", "fields"), resources)
@@ -88,7 +94,9 @@ def _changing(done: Operation) -> list[Step]:
 
 
 def _resource(step: Step) -> tuple[str, str, str, str]:
-    return step.operation, step.kind, step.name, ", ".join(step.fields)
+    more = len(step.fields) - MOST_FIELDS
+    fields = [*step.fields[:MOST_FIELDS], *([f"{more} more"] if more > 0 else [])]
+    return step.operation, step.kind, step.name, ", ".join(fields)
 
 
 def _ledger_row(change: LedgerChange) -> Row:

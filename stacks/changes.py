@@ -96,8 +96,3 @@ def _then(first: str, second: str) -> str | None:
 def counts(steps: Iterable[Step]) -> dict[str, int]:
     """How many resources are created, updated, replaced, deleted and left, by operation; none is left out for zero."""
     return dict(Counter(step.operation for step in steps))
-
-
-def changed(steps: Iterable[Step]) -> int:
-    """How many resources are changed."""
-    return sum(step.operation != SAME for step in steps)

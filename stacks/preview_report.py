@@ -51,9 +51,7 @@ class PreviewReport:
     @property
     def changes(self) -> dict[str, int]:
         """Resources of all stacks by what is done to them; the engine's own entries do not count."""
-        total: Counter[str] = Counter()
-        for operation in self.operations:
-            total.update(operation.changes)
+        total = Counter(step.operation for operation in self.operations for step in operation.steps)
         return {kind: total[kind] for kind in CHANGES}
 
     @property
@@ -64,7 +62,7 @@ class PreviewReport:
     @property
     def assumed(self) -> bool:
         """Whether anything here rests on a readiness that only an update can tell."""
-        return self.after.placement.assumed
+        return self.after.placement.assumed or any(change.kind != "retire" for change in self.ledger)
 
     @property
     def errors(self) -> list[ModelplaneError]:

@@ -1,12 +1,13 @@
 """What one pass did, as data: what people, CI and programs are told comes from here."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from api.errors import ModelplaneError
 from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
-from stacks.changes import changed, net
+from stacks.changes import CHANGES, counts, net
 from stacks.engine import Operation
 
 DONE, ERROR, STOPPED, TIMEOUT, SHORT, FAILED, UNREACHABLE = 0, 1, 8, 9, 20, 21, 22
@@ -63,20 +64,23 @@ class Report:
     @property
     def changed(self) -> int:
         """Resources created, updated, replaced or deleted in all stacks together."""
-        return sum(self._changed(stack) for stack in self.last)
+        return sum(sum(self._changes(stack).values()) for stack in self.last)
 
-    def _changed(self, stack: str) -> int:
-        """Resources of one stack that all its operations together changed; each counts once."""
+    def _changes(self, stack: str) -> dict[str, int]:
+        """Resources of one stack by what all its operations together did to them; each counts once."""
         own = [operation for operation in self.operations if str(operation.stack) == stack]
         steps = [step for operation in own for step in operation.steps]
-        return changed(net(steps)) if steps else sum(operation.changed for operation in own)
+        found = counts(net(steps)) if steps else sum((Counter(operation.changes) for operation in own), Counter())
+        return {kind: found[kind] for kind in CHANGES if found.get(kind)}
 
     def plain(self) -> dict[str, Any]:
         """The report for programs: no secret, stable names."""
         totals: dict[str, dict[str, Any]] = {}
         for operation in self.operations:
             name = str(operation.stack)
-            entry = totals.setdefault(name, {"changed": self._changed(name), "seconds": 0.0, "error": None})
+            changes = self._changes(name)
+            fresh = {"changed": sum(changes.values()), "changes": changes, "seconds": 0.0, "error": None}
+            entry = totals.setdefault(name, fresh)
             entry["seconds"] = round(entry["seconds"] + operation.seconds, 1)
             entry["error"] = _error(operation.error)
         return {

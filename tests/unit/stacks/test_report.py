@@ -146,6 +146,7 @@ def test_the_report_for_programs() -> None:
         "stacks": {
             "prod.workloads.us": {
                 "changed": 0,
+                "changes": {},
                 "seconds": 3.0,
                 "error": {"code": "MP340", "where": "stack prod.workloads.us", "message": "no", "hint": ""},
             }
