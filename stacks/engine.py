@@ -233,23 +233,17 @@ class Engine:
         return found
 
     def _run(self, *arguments: str) -> str | engine_errors.CommandError:
-        self._prepare()
+        self.environment.prepare()
         try:
             result = self._command.run(list(arguments), str(self.environment.work_dir), self._variables)
         except engine_errors.CommandError as error:
             return error
         return str(result.stdout)
 
-    def _prepare(self) -> None:
-        self.environment.prepare()
-        project = self.environment.work_dir / "Pulumi.yaml"
-        if not project.exists():
-            project.write_text(f"name: {PROJECT}\nruntime: python\n")
-
     @contextmanager
     def _stack(self, stack: StackName, inline: Callable[[], None]) -> Iterator[automation.Stack]:
         """The stack with a temporary folder of its own: the Kubernetes provider leaves kubeconfigs in it, in clear."""
-        self._prepare()
+        self.environment.prepare()
         with self.environment.scratch() as scratch:
             workspace = automation.LocalWorkspace(
                 work_dir=str(self.environment.work_dir),
