@@ -52,6 +52,7 @@ def preview(
     from programs import Permissions
     from programs.preflight import refuse_unsupported
     from stacks.environment import environment_of
+    from stacks.interrupt import interruptible
     from stacks.plan import fleet_stacks
     from stacks.preview import Preview, PreviewOptions
     from stacks.preview_engine import preview_engine
@@ -75,6 +76,7 @@ def preview(
     with (
         preview_engine(environment, documents, say if debug else None) as engine,
         Progress(f"{name}: preview", stacks) as progress,
+        interruptible(engine, progress.on_note),
     ):
         report = Preview(documents, engine, options, progress.on_operation).run()
     if output is PreviewOutput.TABLE:

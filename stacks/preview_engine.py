@@ -7,7 +7,7 @@ Project file and settings are a copy in a temporary folder, so that no passphras
 
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,18 @@ from api.documents import FleetDocuments
 from api.names import StackName
 from programs import Context
 from programs.planned import Captured
-from stacks.engine import Engine, Operation
-from stacks.environment import BACKEND, PASSPHRASE, PASSPHRASE_FILE, Environment, default_backend
+from stacks.command import RunningEngines
+from stacks.engine import Engine, Operation, not_begun
+from stacks.environment import (
+    BACKEND,
+    FOLDER_OF_ENGINE,
+    PASSPHRASE,
+    PASSPHRASE_FILE,
+    Environment,
+    default_backend,
+)
+from stacks.interrupt import Stop
+from stacks.processes import Process
 from stacks.state import has_state
 
 
@@ -31,14 +41,21 @@ class PreviewEngine:
         self._absent = absent
         self.existing = existing
         """Stacks of the project in the fleet's backend, with the number of entries each holds."""
+        self.environment = there.environment
+        self.stop = Stop()
+        self.running = _Together((there.running, absent.running))
 
     def preview(self, stack: StackName, context: Context, take: Callable[[Captured], None]) -> Operation:
         """Preview one stack; `take` is given its planned outputs where the preview succeeds."""
+        if self.stop.requested:
+            return not_begun(stack, "preview")
         engine = self._there if stack in self.existing else self._absent
         return engine.preview(stack, context, take)
 
     def preview_destroy(self, stack: StackName) -> Operation:
         """Preview that a stack which exists loses all it holds."""
+        if self.stop.requested:
+            return not_begun(stack, "preview")
         return self._there.preview_destroy(stack)
 
     def outputs(self, stack: str) -> Mapping[str, Any] | None:
@@ -62,7 +79,7 @@ def preview_engine(
 
     """
     with TemporaryDirectory(prefix="modelplane-preview-", ignore_cleanup_errors=True) as folder:
-        there = replace(environment, directory=Path(folder) / "there")
+        there = _aside(Environment(directory=Path(folder) / "there", variables=environment.variables))
         absent = _throw_away(environment, Path(folder) / "absent")
         if environment.work_dir.is_dir():
             shutil.copytree(environment.work_dir, there.work_dir)
@@ -75,4 +92,25 @@ def _throw_away(environment: Environment, directory: Path) -> Environment:
     """An environment with an empty backend of its own, under a passphrase of its own."""
     variables = {name: value for name, value in environment.variables.items() if name != PASSPHRASE_FILE}
     variables |= {BACKEND: default_backend(directory), PASSPHRASE: secrets.token_urlsafe(16)}
-    return Environment(directory=directory, variables=variables)
+    return _aside(Environment(directory=directory, variables=variables))
+
+
+def _aside(environment: Environment) -> Environment:
+    """The same, whose engines work in its own folder."""
+    return replace(environment, variables={**environment.variables, FOLDER_OF_ENGINE: str(environment.work_dir)})
+
+
+class _Together:
+    """Engines of both kinds that are under way, as one: what Ctrl-C ends."""
+
+    def __init__(self, parts: Sequence[RunningEngines]) -> None:
+        self._parts = parts
+        self.run = parts[0].run
+
+    def cancel(self) -> int:
+        """Ask them to end, and start no other; how many were asked."""
+        return sum(part.cancel() for part in self._parts)
+
+    def kill(self) -> list[Process]:
+        """End them at once; what that was."""
+        return [process for part in self._parts for process in part.kill()]
