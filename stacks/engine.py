@@ -251,7 +251,6 @@ class Engine:
                 env_vars={**self._variables, "TMPDIR": str(scratch)},
                 pulumi_command=self._command,
             )
-            self._make(stack)
             yield _LeanStack(str(stack), workspace)
 
     def _make(self, stack: StackName) -> None:
@@ -279,6 +278,7 @@ class Engine:
         started = time.monotonic()
         error: ModelplaneError | None = None
         try:
+            self._make(stack)
             if action == "preview":
                 run(watch, False)  # noqa: FBT003
             else:
