@@ -50,7 +50,7 @@ class Report:
     def exit_code(self) -> int:
         """The most severe of what happened."""
         codes = {_code(operation) for operation in self._failed}
-        codes |= {ERROR for _ in self.failures}
+        codes |= {error.exit_code if error.exit_code in SEVERITY else ERROR for error in self.failures}
         if any(not cluster.reachable for cluster in self.clusters.values()):
             codes.add(UNREACHABLE)
         if self.placement and any(state.placed < state.wanted for state in self.placement.deployments.values()):

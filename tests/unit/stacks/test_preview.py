@@ -1,0 +1,416 @@
+"""A preview of a whole fleet: in which order, on what each stack is planned, and that it tells where a pass ends."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from builders import (
+    a_class,
+    a_cluster,
+    a_deployment,
+    a_fleet,
+    a_member,
+    a_pool,
+    a_service,
+    a_taint,
+    an_endpoint,
+    an_engine,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rehearsal import preview
+from simulation import Simulation
+from states import an_entry, documents_of
+
+from api.base import Kind
+from api.documents import FleetDocuments
+from api.errors import DeletionRefused, MissingInput, UnreadableStack
+from programs import Permissions
+from programs.ledger import template_hash
+from programs.outputs import UNKNOWN, PlacementOutputs, RoutingOutputs, ServingOutputs
+from stacks import converge
+from stacks.changes import CREATE, DELETE, UPDATE
+from stacks.converge import Options, Pass
+from stacks.engine import Engine, OperationFailed
+from stacks.preview_report import PreviewReport
+from stacks.report import Report
+
+EU, US = an_entry("mock-demo", "gpu-eu-west"), an_entry("mock-demo", "gpu-us-east")
+V2 = an_entry("mock-demo-v2", "gpu-us-east")
+INFRASTRUCTURE = ["gateway", "cluster.gpu-eu-west", "serving.gpu-eu-west", "cluster.gpu-us-east", "serving.gpu-us-east"]
+DECIDING = ["placement", "workloads.gpu-eu-west", "workloads.gpu-us-east", "routing"]
+
+Up = Callable[..., Report]
+
+
+def the_example(*kinds: Kind, **fleet: Any) -> FleetDocuments:
+    clusters = (a_cluster("gpu-us-east"), a_cluster("gpu-eu-west"))
+    return documents_of(a_fleet("local", deletion={"maxShare": "100%"}, **fleet), a_class(), *clusters, *kinds)
+
+
+FIRST = the_example(a_deployment("mock-demo", replicas=2), a_service("mock-demo"))
+CANARY = the_example(
+    a_deployment("mock-demo", replicas=1),
+    a_deployment("mock-demo-v2", replicas=1),
+    a_service(
+        "mock-demo",
+        entries=[(90, {"modelplane.ai/deployment": "mock-demo"}), (10, {"modelplane.ai/deployment": "mock-demo-v2"})],
+    ),
+)
+
+
+@pytest.fixture
+def up(monkeypatch: pytest.MonkeyPatch) -> Up:
+    def run(simulation: Simulation, permissions: Permissions | None = None) -> Report:
+        monkeypatch.setattr(converge, "wait_for_change", simulation.wait_for_change)
+        monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
+        options = Options(parallel=1, drain=0, permissions=permissions or Permissions())
+        engine = cast("Engine", simulation)
+        return Pass(simulation.documents, engine, options, lambda _: None, lambda _: None).run()
+
+    return run
+
+
+@pytest.fixture
+def running(up: Up) -> Simulation:
+    """The example with two replicas, brought up."""
+    simulation = Simulation(FIRST)
+    up(simulation)
+    return simulation
+
+
+def operations(report: PreviewReport) -> dict[str, dict[str, list[str]]]:
+    """Parts of each stack by what is done to them."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for operation in report.operations:
+        for step in operation.steps:
+            if step.operation in {CREATE, UPDATE, DELETE}:
+                stack = found.setdefault(str(operation.stack).removeprefix("local."), {})
+                stack.setdefault(step.operation, []).append(step.name)
+    return found
+
+
+def ledger(report: PreviewReport) -> list[tuple[str, str]]:
+    return [(change.kind, change.key) for change in report.ledger]
+
+
+def weights(report: PreviewReport) -> list[tuple[str, int | None, int | None]]:
+    return [(change.endpoint, change.before, change.after) for change in report.weights]
+
+
+def test_on_an_empty_backend_every_stack_is_previewed_once_in_order() -> None:
+    simulation = Simulation(FIRST)
+    report, rehearsal = preview(simulation)
+    assert rehearsal.calls == [*INFRASTRUCTURE, *DECIDING]
+    assert ledger(report) == [("place", US.key), ("place", EU.key)]
+    assert weights(report) == [(US.key, None, 1), (EU.key, None, 1)]
+    assert operations(report)["routing"] == {CREATE: [US.key, EU.key, "service ml-team/mock-demo"]}
+    assert (report.exit_code, report.assumed, report.errors) == (0, True, [])
+    assert simulation.kept == {}, "nothing is made"
+
+
+def test_programs_are_told_that_nobody_is_to_be_called() -> None:
+    _, rehearsal = preview(Simulation(FIRST))
+    assert all(context.preview and context.offline for context in rehearsal.contexts)
+    assert len({context.now for context in rehearsal.contexts}) == 1, "one moment for all"
+
+
+def test_what_only_an_update_can_tell_stays_unknown() -> None:
+    report, rehearsal = preview(Simulation(FIRST))
+    marker = UNKNOWN.value
+    replicas = rehearsal.planned["workloads.gpu-us-east"]["replicas"]
+    assert {replicas[US.key][name] for name in ("ready", "applied", "reason", "since")} == {marker}
+    assert {state["url"] for state in rehearsal.planned["routing"]["endpoints"].values()} == {marker}
+    assert report.plain()["services"]["ml-team/mock-demo"]["address"] == "unknown"
+
+
+def test_after_an_up_nothing_changes(running: Simulation) -> None:
+    report, rehearsal = preview(running, expect_no_changes=True)
+    assert rehearsal.calls == [*INFRASTRUCTURE, *DECIDING]
+    assert (operations(report), report.ledger, report.has_changes) == ({}, (), False)
+    assert (report.exit_code, report.assumed) == (0, False)
+
+
+def test_all_levels_show_an_edit_before_anything_is_applied(running: Simulation) -> None:
+    running.documents = CANARY
+    report, _ = preview(running, expect_no_changes=True)
+    assert ledger(report) == [("retire", US.key), ("place", V2.key)]
+    assert report.ledger[0].reason == "2 replicas run and 1 are wanted"
+    assert operations(report) == {
+        "workloads.gpu-us-east": {DELETE: [US.key], CREATE: [V2.key]},
+        "routing": {DELETE: [US.key], CREATE: [V2.key], UPDATE: ["service ml-team/mock-demo"]},
+    }
+    assert weights(report) == [(EU.key, 1, 9), (V2.key, None, 1), (US.key, 1, None)]
+    assert report.exit_code == 7
+    assert running.rendered() == sorted([EU.key, US.key]), "nothing was touched"
+
+
+def test_a_replica_more_is_placed_and_takes_its_share(up: Up) -> None:
+    one = the_example(
+        a_deployment("mock-demo", replicas=1),
+        a_service("mock-demo", entries=[(1, {"modelplane.ai/deployment": "mock-demo"})]),
+    )
+    simulation = Simulation(one)
+    up(simulation)
+    simulation.documents = FIRST
+    report, _ = preview(simulation)
+    assert ledger(report) == [("place", US.key)]
+    assert operations(report) == {
+        "workloads.gpu-us-east": {CREATE: [US.key]},
+        "routing": {CREATE: [US.key], UPDATE: ["service ml-team/mock-demo"]},
+    }
+
+
+def test_a_changed_template_is_shown_for_all_replicas_though_they_roll_one_by_one(running: Simulation) -> None:
+    changed = an_engine(members=[a_member(template={"spec": {"containers": [{"name": "engine", "image": "next:2"}]}})])
+    running.documents = the_example(a_deployment("mock-demo", replicas=2, engines=[changed]), a_service("mock-demo"))
+    report, _ = preview(running)
+    assert [(change.kind, change.key, change.fields) for change in report.ledger] == [
+        ("change", US.key, ("template",)),
+        ("change", EU.key, ("template",)),
+    ]
+    assert operations(report) == {
+        "workloads.gpu-eu-west": {UPDATE: [EU.key]},
+        "workloads.gpu-us-east": {UPDATE: [US.key]},
+    }
+    assert report.assumed
+
+
+def test_a_replica_known_not_to_be_ready_gets_no_endpoint(up: Up) -> None:
+    simulation = Simulation(FIRST, never_ready={"mock-demo"})
+    up(simulation)
+    report, _ = preview(simulation, expect_no_changes=True)
+    assert weights(report) == []
+    assert report.exit_code == 0, "an update would only go on waiting"
+
+
+def test_too_little_room_is_told_as_an_update_would(running: Simulation) -> None:
+    running.documents = the_example(a_deployment("mock-demo", replicas=3), a_service("mock-demo"))
+    report, _ = preview(running, expect_no_changes=True)
+    assert report.exit_code == 20
+    assert report.plain()["deployments"]["ml-team/mock-demo"]["placed"] == 2
+
+
+def test_other_outputs_are_no_changes(running: Simulation) -> None:
+    route = running.read(RoutingOutputs, "routing")
+    stale = {
+        key: state.model_copy(update={"address": "http://old/", "accepted": False})
+        for key, state in route.services.items()
+    }
+    running.kept[next(stack for stack in running.kept if stack.kind == "routing")] = route.model_copy(
+        update={"services": stale}
+    )
+    report, _ = preview(running, expect_no_changes=True)
+    assert report.exit_code == 0
+
+
+FAILED = OperationFailed("the provider said no")
+
+
+def test_a_cluster_that_cannot_be_previewed_takes_no_replica_and_the_others_go_on() -> None:
+    report, rehearsal = preview(Simulation(FIRST), failing={"cluster.gpu-us-east": FAILED})
+    assert "serving.gpu-us-east" not in rehearsal.calls
+    assert "workloads.gpu-us-east" not in rehearsal.calls
+    assert ledger(report) == [("place", EU.key)]
+    assert report.exit_code == 21
+    assert report.errors == [FAILED]
+
+
+def test_serving_that_cannot_be_previewed_takes_no_replica() -> None:
+    report, _ = preview(Simulation(FIRST), failing={"serving.gpu-us-east": FAILED})
+    assert ledger(report) == [("place", EU.key)]
+    assert report.exit_code == 21
+
+
+def test_a_cluster_that_fails_later_keeps_its_replicas(running: Simulation) -> None:
+    report, _ = preview(running, failing={"cluster.gpu-us-east": FAILED})
+    assert (report.ledger, operations(report)) == ((), {})
+    assert report.exit_code == 21
+
+
+def test_without_a_gateway_nothing_is_routed_and_replicas_are_shown() -> None:
+    report, rehearsal = preview(Simulation(FIRST), failing={"gateway": FAILED})
+    assert rehearsal.calls == [*INFRASTRUCTURE, *DECIDING[:-1]]
+    assert ledger(report) == [("place", US.key), ("place", EU.key)]
+    assert [type(error) for error in report.errors] == [OperationFailed, MissingInput]
+    assert report.exit_code == 1
+
+
+def test_a_stack_that_cannot_be_read_ends_what_reads_it(running: Simulation) -> None:
+    running.unreadable = {"placement"}
+    report, rehearsal = preview(running)
+    assert rehearsal.calls == INFRASTRUCTURE
+    assert (report.ledger, operations(report)) == ((), {}), "nothing goes because something could not be read"
+    assert {type(error) for error in report.errors} == {UnreadableStack}
+    assert report.exit_code == 1
+
+
+def test_a_lost_ledger_stops_the_preview_and_plans_no_deletion(running: Simulation) -> None:
+    running.kept = {stack: kept for stack, kept in running.kept.items() if stack.kind != "placement"}
+    report, rehearsal = preview(running)
+    assert rehearsal.calls == INFRASTRUCTURE
+    assert operations(report) == {}
+    assert report.exit_code == 26
+
+
+MANY = {"deletion": {"maxShare": "20%"}}
+
+
+def guarded(*kinds: Kind) -> FleetDocuments:
+    clusters = [a_cluster(name, pools=[a_pool(nodes=5)]) for name in ("gpu-us-east", "gpu-eu-west")]
+    return documents_of(a_fleet("local", **MANY), a_class(), *clusters, *kinds)
+
+
+def test_what_the_guard_would_stop_is_stopped_here_too_and_its_digest_lets_it_through(up: Up) -> None:
+    simulation = Simulation(guarded(a_deployment("mock-demo", replicas=8), a_service("mock-demo")))
+    up(simulation)
+    simulation.documents = guarded(a_deployment("mock-demo", replicas=2), a_service("mock-demo"))
+    report, rehearsal = preview(simulation)
+    assert rehearsal.calls == INFRASTRUCTURE
+    assert report.ledger == ()
+    (error,) = report.errors
+    assert isinstance(error, DeletionRefused)
+    assert report.exit_code == 26
+
+    digest = error.hint.rpartition(" ")[2]
+    allowed, _ = preview(simulation, permissions=Permissions(deletions=frozenset({digest})))
+    assert [change.kind for change in allowed.ledger] == ["retire"] * 6
+    assert allowed.exit_code == 0
+
+
+def test_a_guarded_endpoint_stops_what_follows_from_routing(up: Up) -> None:
+    written = [an_endpoint(f"outside-{number}") for number in range(4)]
+    simulation = Simulation(guarded(a_deployment("mock-demo"), a_service("mock-demo"), *written))
+    up(simulation)
+    simulation.documents = guarded(a_deployment("mock-demo"), a_service("mock-demo"))
+    report, rehearsal = preview(simulation)
+    assert rehearsal.calls == INFRASTRUCTURE
+    assert [str(operation.stack) for operation in report.operations if operation.error] == ["local.routing"]
+    assert report.exit_code == 26
+
+
+ONE_CLUSTER = documents_of(
+    a_fleet("local", deletion={"maxShare": "100%"}),
+    a_class(),
+    a_cluster("gpu-eu-west"),
+    a_deployment("mock-demo", replicas=2),
+    a_service("mock-demo"),
+)
+
+
+def test_a_cluster_that_left_the_documents_is_held(running: Simulation) -> None:
+    running.documents = ONE_CLUSTER
+    report, rehearsal = preview(running)
+    assert "workloads.gpu-us-east" in rehearsal.calls, "it still serves what is on it"
+    assert (report.ledger, operations(report)) == ((), {})
+    assert report.exit_code == 26
+    (error,) = report.errors
+    assert "gpu-us-east left the documents; it and its 1 replica(s) are held" in error.message
+
+
+def test_a_cluster_to_delete_is_drained_and_its_stacks_go(running: Simulation) -> None:
+    running.documents = ONE_CLUSTER
+    report, rehearsal = preview(running, permissions=Permissions(delete_clusters=frozenset({"gpu-us-east"})))
+    assert ledger(report) == [("retire", US.key)]
+    destroyed = {call for call in rehearsal.calls if call.startswith("destroy")}
+    assert destroyed == {"destroy workloads.gpu-us-east", "destroy serving.gpu-us-east", "destroy cluster.gpu-us-east"}
+    assert operations(report)["routing"] == {DELETE: [US.key], UPDATE: ["service ml-team/mock-demo"]}
+    assert report.exit_code == 20
+
+
+def test_a_cluster_to_forget_is_dropped_without_being_looked_at(running: Simulation) -> None:
+    running.documents = ONE_CLUSTER
+    report, rehearsal = preview(running, permissions=Permissions(forget=frozenset({"gpu-us-east"})))
+    assert ledger(report) == [("retire", US.key)]
+    assert not [call for call in rehearsal.calls if call.endswith("gpu-us-east")]
+    forgotten = {str(operation.stack) for operation in report.operations if operation.action == "forget"}
+    assert forgotten == {f"local.{kind}.gpu-us-east" for kind in ("cluster", "serving", "workloads")}
+
+
+def test_a_cluster_that_did_not_answer_keeps_what_it_has(running: Simulation, up: Up) -> None:
+    running.unreachable = {"gpu-us-east"}
+    up(running)
+    running.documents = CANARY
+    report, rehearsal = preview(running)
+    assert "workloads.gpu-us-east" not in rehearsal.calls
+    assert report.exit_code == 22
+
+
+def test_unknown_readiness_is_read_as_such(running: Simulation) -> None:
+    serving = next(stack for stack in running.kept if str(stack) == "local.serving.gpu-us-east")
+    running.kept[serving] = cast("ServingOutputs", running.kept[serving]).model_copy(
+        update={"ready": UNKNOWN, "gateway_address": UNKNOWN}
+    )
+    report, _ = preview(running, expect_no_changes=True)
+    assert (report.ledger, operations(report)) == ((), {}), "what is in use stays in use"
+    assert report.assumed
+
+
+CLUSTERS = {"ap": 1, "eu": 2, "us": 3}
+DEPLOYMENTS = ("mock-demo", "mock-demo-v2", "qwen")
+IMAGES = ("registry.example/engine:1", "registry.example/engine:2")
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> FleetDocuments:
+    """Documents of one moment, of clusters that all answer."""
+    tainted = draw(st.sets(st.sampled_from(sorted(CLUSTERS)), max_size=2))
+    effect = draw(st.sampled_from(["NoSchedule", "NoExecute"]))
+    clusters = [
+        a_cluster(name, pools=[a_pool(nodes=nodes)], taints=[a_taint(effect=effect)] if name in tainted else ())
+        for name, nodes in CLUSTERS.items()
+    ]
+    deployments = []
+    for name in sorted(draw(st.sets(st.sampled_from(DEPLOYMENTS)))):
+        template = {"spec": {"containers": [{"name": "engine", "image": draw(st.sampled_from(IMAGES))}]}}
+        engines = [an_engine("main", members=[a_member(template=template)])]
+        deployments.append(a_deployment(name, replicas=draw(st.integers(0, 4)), engines=engines))
+    weight = draw(st.sampled_from([1, 10, 90]))
+    entries = [(90, {"modelplane.ai/deployment": "mock-demo"}), (weight, {"modelplane.ai/deployment": "mock-demo-v2"})]
+    fleet = a_fleet("prod", deletion={"maxShare": "100%"})
+    return documents_of(fleet, a_class(), *clusters, *deployments, a_service("svc", entries=entries))
+
+
+@settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(history=st.lists(fleets(), max_size=2), end=fleets())
+def test_it_tells_where_an_update_ends(up: Up, history: list[FleetDocuments], end: FleetDocuments) -> None:
+    simulation = Simulation(end)
+    for documents in history:
+        simulation.documents = documents
+        up(simulation)
+    simulation.documents = end
+    live = {
+        cluster: {key: found.template for key, found in replicas.items()}
+        for cluster, replicas in simulation.live.items()
+    }
+    report, _ = preview(simulation)
+    assert not report.errors
+
+    done = up(simulation)
+
+    assert done.errors == []
+    ended = simulation.read(PlacementOutputs, "placement").ledger
+    planned = report.after.placement.ledger
+    assert [(entry.key, entry.state, template_hash(entry)) for entry in planned.replicas] == [
+        (entry.key, entry.state, template_hash(entry)) for entry in ended.replicas
+    ]
+    routing = simulation.read(RoutingOutputs, "routing")
+    assert sorted(report.after.routing.endpoints) == sorted(routing.endpoints)
+    assert {key: state.backends for key, state in report.after.routing.services.items()} == {
+        key: state.backends for key, state in routing.services.items()
+    }
+    changed = {
+        key
+        for cluster in CLUSTERS
+        for key in {*live.get(cluster, {}), *simulation.live[cluster]}
+        if live.get(cluster, {}).get(key) != getattr(simulation.live[cluster].get(key), "template", None)
+    }
+    told = {
+        step.name
+        for operation in report.operations
+        if operation.stack.kind == "workloads"
+        for step in operation.steps
+        if step.operation != "same"
+    }
+    assert told == changed
+    assert report.exit_code == done.exit_code
