@@ -161,19 +161,27 @@ def test_a_replica_more_is_placed_and_takes_its_share(up: Up) -> None:
     }
 
 
-def test_a_changed_template_is_shown_for_all_replicas_though_they_roll_one_by_one(running: Simulation) -> None:
-    changed = an_engine(members=[a_member(template={"spec": {"containers": [{"name": "engine", "image": "next:2"}]}})])
-    running.documents = the_example(a_deployment("mock-demo", replicas=2, engines=[changed]), a_service("mock-demo"))
-    report, _ = preview(running)
-    assert [(change.kind, change.key, change.fields) for change in report.ledger] == [
-        ("change", US.key, ("template",)),
-        ("change", EU.key, ("template",)),
-    ]
-    assert operations(report) == {
-        "workloads.gpu-eu-west": {UPDATE: [EU.key]},
-        "workloads.gpu-us-east": {UPDATE: [US.key]},
-    }
+def test_a_changed_template_is_shown_for_all_replicas_though_they_roll_one_by_one(up: Up) -> None:
+    def of(image: str) -> FleetDocuments:
+        engines = [
+            an_engine(members=[a_member(template={"spec": {"containers": [{"name": "engine", "image": image}]}})])
+        ]
+        deployment = a_deployment("mock-demo", replicas=6, engines=engines)
+        return documents_of(
+            a_fleet("local"), a_class(), a_cluster("us", pools=[a_pool(nodes=6)]), deployment, a_service("mock-demo")
+        )
+
+    simulation = Simulation(of("engine:1"))
+    up(simulation)
+    simulation.documents = of("engine:2")
+    report, _ = preview(simulation)
+    keys = [an_entry("mock-demo", "us", index).key for index in range(6)]
+    assert sorted((change.key, change.kind, change.fields) for change in report.ledger) == sorted(
+        (key, "change", ("template",)) for key in keys
+    )
+    assert {kind: sorted(names) for kind, names in operations(report)["workloads.us"].items()} == {UPDATE: sorted(keys)}
     assert report.assumed
+    assert report.exit_code == 0
 
 
 def test_a_replica_known_not_to_be_ready_gets_no_endpoint(up: Up) -> None:
