@@ -33,6 +33,7 @@ class EngineKilled(engine_errors.CommandError):
     def __init__(self, result: automation.CommandResult) -> None:
         super().__init__(result)
         self.signal = signal.Signals(-result.code)
+        self.args = (f"the Pulumi CLI was ended by {self.signal.name}",)
 
 
 class RunningEngines:

@@ -278,11 +278,11 @@ class Engine:
         started = time.monotonic()
         error: ModelplaneError | None = None
         try:
-            self._make(stack)
             if action == "preview":
+                self._make(stack)
                 run(watch, False)  # noqa: FBT003
             else:
-                self._recovery.perform(stack, lambda settled: run(watch, settled))
+                self._recovery.perform(stack, self._make, lambda settled: run(watch, settled))
         except ModelplaneError as raised:
             error = raised
         except engine_errors.CommandError as raised:

@@ -35,8 +35,8 @@ class Recovery:
         else:
             self._clean.discard(str(stack))
 
-    def perform(self, stack: StackName, operation: Callable[[bool], None]) -> None:
-        """Run an operation; it is told whether it has to refresh, because something was settled before.
+    def perform(self, stack: StackName, make: Callable[[StackName], None], operation: Callable[[bool], None]) -> None:
+        """Make the stack where it is not there and run an operation on it, which is told whether it has to refresh.
 
         Raises:
             LockHeld: the stack is locked by what is not a dead process of ours.
@@ -46,9 +46,11 @@ class Recovery:
         """
         try:
             try:
+                make(stack)
                 operation(self._settle(stack))
             except engine_errors.ConcurrentUpdateError as error:
                 self._take_over(stack, error)
+                make(stack)
                 operation(self._settle(stack))
         except engine_errors.ConcurrentUpdateError as error:
             raise stack_held(stack, stack_owners(self._backend, stack), said(error)) from None
