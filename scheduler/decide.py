@@ -95,7 +95,8 @@ def _finished(
     dropped |= {key: _leaving(replicas, placed) for key, replicas in gone.items()}
     leaving = [each.replica for replicas in dropped.values() for each in replicas]
     retiring = [replica for replica in snapshot.retiring if replica.key not in placed]
-    waits = _waits(drafts, snapshot.clusters, [*leaving, *retiring])
+    applied = {replica.key for replica in snapshot.replicas if replica.applied}
+    waits = _waits(drafts, snapshot.clusters, [*leaving, *retiring], applied)
     before = {each.key for each in (*snapshot.replicas, *snapshot.retiring)}
     addresses = {cluster.name: cluster.gateway_address for cluster in snapshot.clusters}
     plans = {
@@ -130,14 +131,17 @@ def _leaving(dropped: Iterable[Dropped], placed: set[ReplicaKey]) -> tuple[Dropp
 
 
 def _waits(
-    drafts: Sequence[_Draft], clusters: Sequence[Cluster], retiring: Sequence[PlacedReplica]
+    drafts: Sequence[_Draft], clusters: Sequence[Cluster], retiring: Sequence[PlacedReplica], applied: set[ReplicaKey]
 ) -> dict[ReplicaKey, tuple[ReplicaKey, ...]]:
     settled: list[tuple[ReplicaKey, tuple[PlacedEngine, ...]]] = []
     waiting: list[tuple[ReplicaKey, tuple[PlacedEngine, ...]]] = []
     for draft in drafts:
         for retained in draft.kept:
             (settled if retained.replica.applied else waiting).append((retained.key, retained.engines))
-    new = [(filled.key, filled.engines) for draft in drafts for filled in draft.filled]
+    new = []
+    for draft in drafts:
+        for filled in draft.filled:
+            (settled if filled.key in applied else new).append((filled.key, filled.engines))
     pending = [*sorted(waiting, key=lambda each: each[0]), *sorted(new, key=lambda each: each[0])]
     return waits_for(clusters, settled, pending, retiring)
 

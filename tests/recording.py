@@ -4,6 +4,7 @@ The monitor answers with the inputs, and with the live status that `STATUS` give
 `SECRET`, wherever they are.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,10 +108,19 @@ class _Monitor(mocks.MockMonitor):
         return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # the SDK's mocks have no types
 
 
+_LOOP = asyncio.new_event_loop()
+"""The SDK takes the thread's loop, which another test may have taken away."""
+
+
 def record(
     program: Callable[[], object], *, preview: bool = False, status: Mapping[str, Plain] = STATUS, stack: str = "stack"
 ) -> Recording:
     """Run a program against the recording monitor. What it raises is raised here."""
+    asyncio.set_event_loop(_LOOP)
+    return _record(program, preview=preview, status=status, stack=stack)
+
+
+def _record(program: Callable[[], object], *, preview: bool, status: Mapping[str, Plain], stack: str) -> Recording:
     monitor = _Monitor(_Answers(status))
     settings.set_root_resource(None)  # type: ignore[arg-type]  # each run has a root of its own
     mocks.set_mocks(monitor.mocks, project="modelplane", stack=stack, preview=preview, monitor=monitor)

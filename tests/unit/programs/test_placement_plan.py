@@ -278,3 +278,15 @@ def test_the_order_of_documents_changes_nothing() -> None:
     want = plan_placement(a_directory(*kinds), placement_sees(nodes=nodes), now=NOW)
     mirrored = a_directory(*reversed(kinds), clusters=["eu", "us"])
     assert plan_placement(mirrored, placement_sees(nodes=nodes, on=["eu", "us"]), now=NOW) == want
+
+
+def test_a_replica_that_changes_in_place_keeps_the_node_it_stands_on() -> None:
+    """It is rendered as it is until its turn comes, so nobody who waits for another may take its node meanwhile."""
+    stands, leaves = an_entry("qwen", "us"), retiring(an_entry("old", "us"), an_entry("old", "eu"))
+    waits = an_entry("qwen", "us", 1, waits_for=(leaves.key,), engines=(an_engine_entry("renamed"),))
+    last = earlier(leaves, stands, waits, an_entry("old", "eu"))
+    documents = a_directory(a_deployment(replicas=2, engines=[an_engine("renamed")]), a_deployment("old"))
+    seen = placement_sees(last=last, listed=[leaves, stands], nodes={"us": 2})
+    found = ledger_of(plan_placement(documents, seen, now=NOW))
+    assert found[waits.key] == ("active", leaves.key)
+    assert found[stands.key] == ("active",)
