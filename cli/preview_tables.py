@@ -30,6 +30,8 @@ def preview_tables(report: PreviewReport) -> str:
         parts.append(table(("SERVICE", "ENDPOINT", "WEIGHT"), services))
     if short := list(_short_rows(report)):
         parts.append(table(("DEPLOYMENT", "WANTED", "PLACED"), short))
+    if report.unreachable:
+        parts.append("".join(f"{line}\n" for line in _unreachable(report)))
     if report.assumed:
         parts.append(f"{ASSUMED}\n")
     return "\n".join(parts)
@@ -55,6 +57,8 @@ def preview_markdown(report: PreviewReport, fleet: str) -> str:
         parts.append(f"#### Services\n\n{_markdown(('service', 'endpoint', 'weight'), services)}")
     if short := [row for row in _short_rows(report) if len(row) > 1]:
         parts.append(f"#### Short of replicas\n\n{_markdown(('deployment', 'wanted', 'placed'), short)}")
+    if report.unreachable:
+        parts.append("\n".join(f"- {line}" for line in _unreachable(report)))
     if report.errors:
         errors = ((error.error_code, error.where, error.message) for error in report.errors)
         parts.append(f"#### Errors\n\n{_markdown(('code', 'where', 'what'), errors)}")
@@ -139,6 +143,11 @@ def _short_rows(report: PreviewReport) -> Iterator[Row]:
             yield from refusal_rows(
                 {cluster: [found.plain() for found in verdicts] for cluster, verdicts in state.verdicts.items()}, ""
             )
+
+
+def _unreachable(report: PreviewReport) -> Iterator[str]:
+    for name, reason in sorted(report.unreachable.items()):
+        yield f"cluster {name} did not answer when it was last asked ({reason}): what is on it stays as it is"
 
 
 def _code(text: str) -> str:

@@ -65,6 +65,11 @@ class PreviewReport:
         return self.after.placement.assumed or any(change.kind != "retire" for change in self.ledger)
 
     @property
+    def unreachable(self) -> dict[str, str]:
+        """Clusters that did not answer when they were last asked, and why; what is on them stays as it is."""
+        return {name: outputs.reason for name, outputs in self.clusters.items() if not outputs.reachable}
+
+    @property
     def errors(self) -> list[ModelplaneError]:
         """Everything that failed."""
         return self.outcome.errors
@@ -95,6 +100,7 @@ class PreviewReport:
             "stacks": {str(operation.stack): _stack(operation, told["stacks"]) for operation in self.operations},
             "ledger": [change.plain() for change in self.ledger],
             "services": self._services(),
+            "unreachable": self.unreachable,
             "deployments": {
                 key: {
                     "wanted": state.wanted,
