@@ -287,6 +287,7 @@ class Engine:
             error = raised
         except engine_errors.CommandError as raised:
             error = self._failure(stack, watch, caught, raised)
+            self._recovery.gave_up(stack, watch.failed_creations)
         steps = watch.steps
         return Operation(
             stack=stack,

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
-from pulumi.automation.events import EngineEvent
+from pulumi.automation.events import EngineEvent, StepEventMetadata
 
 from stacks.changes import Step, net, step_of
 
 STACK_TYPE = "pulumi:pulumi:Stack"
+KUBERNETES = "kubernetes:"
 _COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 
 _PASSED_OVER = ("pulumi-resource-kubernetes from $PATH", "resource plugin kubernetes is expected to have version")
@@ -21,6 +23,8 @@ class Watch:
         self._steps: list[Step] = []
         self.errors: list[str] = []
         self.warnings: list[str] = []
+        self.failed_creations: list[dict[str, Any]] = []
+        """Entries that the state would have for objects whose creation failed, as far as telling them apart needs."""
         self._debug = debug
 
     @property
@@ -35,6 +39,8 @@ class Watch:
             operation = str(getattr(told.op, "value", told.op))
             step = step_of(told.urn, told.type, operation, told.detailed_diff or ())
             self._steps += [step] if step else []
+        if event.res_op_failed_event is not None:
+            self.failed_creations += creation(event.res_op_failed_event.metadata)
         diagnostic = event.diagnostic_event
         if diagnostic is None:
             return
@@ -47,6 +53,28 @@ class Watch:
             self.errors.append(_with_subject(diagnostic.urn, text))
         elif diagnostic.severity == "warning":
             self.warnings.append(text)
+
+
+def creation(told: StepEventMetadata) -> list[dict[str, Any]]:
+    """The entry of a Kubernetes object that an operation was to create: what it is and where, none of its content."""
+    new, operation = told.new, str(getattr(told.op, "value", told.op))
+    if new is None or new.inputs is None or not operation.startswith("create") or not told.type.startswith(KUBERNETES):
+        return []
+    inputs = {key: new.inputs.get(key) for key in ("apiVersion", "kind")}
+    metadata = new.inputs.get("metadata")
+    if not isinstance(metadata, dict) or not all(isinstance(part, str) for part in inputs.values()):
+        return []
+    inputs["metadata"] = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+    return [
+        {
+            "urn": told.urn,
+            "type": told.type,
+            "custom": True,
+            "parent": new.parent,
+            "provider": told.provider,
+            "inputs": inputs,
+        }
+    ]
 
 
 def clean(text: str) -> str:

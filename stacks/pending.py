@@ -7,7 +7,7 @@ Updates and deletions are settled by the refresh that has to follow.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,10 +17,10 @@ from lightkube.config import client_adapter
 from api import names
 from api.errors import ModelplaneError
 from programs.kubernetes_access import TIMEOUT_SECONDS, single_config
+from stacks.events import KUBERNETES, STACK_TYPE
 
-STACK_TYPE = "pulumi:pulumi:Stack"
-KUBERNETES = "kubernetes:"
 PROVIDERS = "pulumi:providers:"
+NAMESPACE = "kubernetes:core/v1:Namespace"
 CREATING = "creating"
 FIELD_MANAGER = "__fieldManager"
 APPLIED_BY = "pulumi-kubernetes"
@@ -46,6 +46,8 @@ class Settled:
 
     state: dict[str, Any]
     notes: tuple[str, ...]
+    changed: bool
+    """Whether it differs from the one that was given."""
 
 
 def pending_operations(state: Plain) -> list[dict[str, Any]]:
@@ -73,8 +75,12 @@ def reveal(value: Any) -> Any:
     return value
 
 
-def settle(state: Plain, shown: Plain, fleet: str, look: Look) -> Settled:
+def settle(state: Plain, shown: Plain, fleet: str, look: Look, failed: Sequence[Plain] = ()) -> Settled:
     """Decide about every pending operation of `state`; `shown` is the same state with its secrets.
+
+    `failed` are entries of creations that the engine gave up: a cancelled call may have arrived all the same. They are
+    left out of the notes where nothing is found. Namespaces among them are passed over: they are not to be deleted
+    with all they hold, and empty ones of ours are tidied up in any case.
 
     Raises:
         Unsettled: a cluster does not tell whether an object is there; nothing may be decided then.
@@ -83,19 +89,21 @@ def settle(state: Plain, shown: Plain, fleet: str, look: Look) -> Settled:
     deployment = dict(state["deployment"])
     resources = list(deployment.get("resources") or [])
     kubeconfigs = _kubeconfigs(reveal(shown["deployment"].get("resources") or []))
+    pending = [(operation["resource"], operation["type"]) for operation in pending_operations(state)]
+    given_up = [(entry, CREATING) for entry in failed if entry["type"] != NAMESPACE]
     notes = []
-    for operation in pending_operations(state):
-        entry, kind = operation["resource"], operation["type"]
-        adopted = None
-        if kind == CREATING and entry["type"].startswith(KUBERNETES):
-            adopted = _adopted(entry, fleet, kubeconfigs, look)
-        if adopted is not None and not _is_listed(adopted, resources):
+    for entry, kind in (*pending, *given_up):
+        is_object = kind == CREATING and entry["type"].startswith(KUBERNETES) and not _is_listed(entry, resources)
+        adopted = _adopted(entry, fleet, kubeconfigs, look) if is_object else None
+        if adopted is not None:
             resources.append(_fitting(adopted, resources))
-        if not entry["type"].startswith(PROVIDERS):
-            notes.append(_note(entry, kind, found=adopted is not None))
+        known = _is_listed(entry, resources)
+        if adopted is not None or ((entry, kind) in pending and _is_worth_a_note(entry)):
+            notes.append(_note(entry, kind, found=known))
+    changed = bool(pending) or len(resources) > len(deployment.get("resources") or [])
     deployment["resources"] = resources
     deployment.pop("pending_operations", None)
-    return Settled(state={**state, "deployment": deployment}, notes=tuple(notes))
+    return Settled(state={**state, "deployment": deployment}, notes=tuple(notes), changed=changed)
 
 
 def look_up(kubeconfig: str, manifest: Plain) -> Plain | None:
@@ -170,6 +178,10 @@ def _kubeconfigs(resources: Iterable[Plain]) -> dict[str, str]:
         for found in resources
         if found["type"] == f"{PROVIDERS}kubernetes" and found.get("id") and "kubeconfig" in (found.get("inputs") or {})
     }
+
+
+def _is_worth_a_note(entry: Plain) -> bool:
+    return bool(entry.get("custom")) and not entry["type"].startswith(PROVIDERS)
 
 
 def _note(entry: Plain, kind: str, *, found: bool) -> str:

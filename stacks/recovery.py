@@ -28,6 +28,15 @@ class Recovery:
         self._say = say
         self._clean: set[str] = set()
 
+    def gave_up(self, stack: StackName, creations: list[dict[str, Any]]) -> None:
+        """Keep what an operation was to create and did not: a call that was cancelled may have arrived.
+
+        The state has nothing of it, so it lies in a file beside the fleet until the stack's next operation.
+        """
+        if creations:
+            self._clean.discard(str(stack))
+            self._file(stack).write_text(json.dumps(creations))
+
     def saw(self, stack: StackName | str, state: Any) -> None:
         """Take note of a stack's exported state; None where it has none yet."""
         if state is None or not pending_operations(state):
@@ -70,18 +79,23 @@ class Recovery:
             self._say(f"{stack}: took over the lock of an engine that was killed: {owner}")
 
     def _settle(self, stack: StackName) -> bool:
-        if str(stack) in self._clean:
+        given_up = self._file(stack)
+        if str(stack) in self._clean and not given_up.exists():
             return False
         state = json.loads(self._checked("stack", "export", "--stack", str(stack)))
-        open_ends = pending_operations(state)
-        if open_ends:
+        failed = _creations(given_up)
+        changed = False
+        if failed or pending_operations(state):
             shown = json.loads(self._checked("stack", "export", "--show-secrets", "--stack", str(stack)))
-            settled = settle(state, shown, stack.fleet, look_up)
-            self._write(stack, settled.state)
+            settled = settle(state, shown, stack.fleet, look_up, failed)
+            changed = settled.changed
+            if changed:
+                self._write(stack, settled.state)
             for note in settled.notes:
                 self._say(f"{stack}: {note}")
+        given_up.unlink(missing_ok=True)
         self._clean.add(str(stack))
-        return bool(open_ends)
+        return changed
 
     def _write(self, stack: StackName, state: dict[str, Any]) -> None:
         file = self._work_dir / f"{stack}.settled.json"
@@ -91,11 +105,22 @@ class Recovery:
         finally:
             file.unlink(missing_ok=True)
 
+    def _file(self, stack: StackName) -> Path:
+        return self._work_dir / f"{stack}.given-up.json"
+
     def _checked(self, *arguments: str) -> str:
         result = self._run(*arguments)
         if isinstance(result, str):
             return result
         raise result
+
+
+def _creations(file: Path) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = json.loads(file.read_text())
+    except (FileNotFoundError, ValueError):
+        return []  # there is none, or a run was killed while it wrote
+    return found
 
 
 def said(error: Exception) -> str:
