@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 
 from api.documents import FleetDocuments
 from api.errors import MissingTool, ModelplaneError, UnreadableStack
 from api.loader import load
 from api.names import StackName
-from stacks.environment import BACKEND, Environment, default_backend, environment_of
+from stacks.environment import BACKEND, FILE, Environment, default_backend, environment_of
 
 if TYPE_CHECKING:
     from stacks.engine import Engine
@@ -35,8 +36,21 @@ def state_folder(environment: Environment) -> Path:
 
 
 def has_state(environment: Environment) -> bool:
-    """Whether there may be stacks; a backend that somebody named may always have some."""
-    return not is_embedded(environment) or (state_folder(environment) / ".pulumi" / "stacks").is_dir()
+    """Whether there may be stacks: in a folder that is there it is looked up, any other backend may always have some.
+
+    Nothing is written, which the engine would do to an empty backend that it is only asked about.
+    """
+    backend = environment.variables[BACKEND]
+    if is_embedded(environment):
+        return _holds_stacks(state_folder(environment))
+    if not backend.startswith(FILE):
+        return True
+    folder = Path(unquote(backend.removeprefix(FILE).partition("?")[0])).expanduser()
+    return not folder.is_dir() or _holds_stacks(folder)
+
+
+def _holds_stacks(folder: Path) -> bool:
+    return (folder / ".pulumi" / "stacks").is_dir()
 
 
 def held(engine: "Engine", fleet: str | None) -> dict[StackName, int]:
