@@ -8,7 +8,7 @@ SYNCED := .venv/.synced
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check tools doctor python venv benchmarks clean
+.PHONY: help demo test soak check tools doctor python venv benchmarks clean
 .NOTPARALLEL:
 
 help: ## List the targets.
@@ -21,6 +21,9 @@ demo: doctor $(SYNCED) tools ## Start a fleet on this machine and play a canary 
 test: doctor $(SYNCED) tools ## Run every test: unit, engine, cluster, traffic (under 20 minutes; the first time 20 more, to build the tools).
 	@echo "test: unit, engine, cluster and traffic tests, under 20 minutes on two cores" >&2
 	@$(BIN)/python -m pytest $(ARGS)
+
+soak: doctor $(SYNCED) tools ## Run the long tests: moves, interrupts, previews and plain Pulumi on fleets of their own (half an hour).
+	@$(BIN)/python -m pytest -m soak $(ARGS)
 
 check: $(SYNCED) ## Lint, format, types and import layers (a minute).
 	@echo "check: ruff, mypy, import-linter" >&2

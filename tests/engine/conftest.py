@@ -1,0 +1,11 @@
+"""Which tests of the engine are for `make soak`: they bring fleets up and down for many minutes."""
+
+import pytest
+
+LONG = {"test_interrupts", "test_moves", "test_plain", "test_preview"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name == "engine" and item.path.stem in LONG:
+            item.add_marker(pytest.mark.soak)
