@@ -8,7 +8,7 @@ from api.errors import InvocationError, ModelplaneError
 from programs.context import Context
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
 from programs.placement_plan import declared_pools
-from programs.probe import Answer, merge, probe
+from programs.probe import Answer, as_last_seen, merge, probe
 from programs.secret_values import secret_value
 
 
@@ -37,7 +37,7 @@ def program(context: Context) -> None:
     if last is not None:
         _refuse_changed_inputs(cluster, last.inputs, declared.inputs)
     if context.preview:
-        outputs = _as_last_seen(declared, last)
+        outputs = as_last_seen(declared, last)
     else:
         answer = probe(kubeconfig, fleet=context.fleet.name, namespaces=namespaces_used(context))
         _refuse_other_cluster(cluster, last, answer)
@@ -115,17 +115,3 @@ def _pools(context: Context, cluster: InferenceCluster, last: ClusterOutputs | N
     names_declared = {pool.name for pool in declared}
     leaving = [pool for pool in last.pools if pool.name not in names_declared and pool.name in in_use]
     return (*declared, *leaving)
-
-
-def _as_last_seen(declared: ClusterOutputs, last: ClusterOutputs | None) -> ClusterOutputs:
-    if last is None:
-        return declared
-    return declared.model_copy(
-        update={
-            "reachable": last.reachable,
-            "reason": last.reason,
-            "unreachable_since": last.unreachable_since,
-            "kube_system_uid": last.kube_system_uid,
-            "foreign_namespaces": last.foreign_namespaces,
-        }
-    )

@@ -52,29 +52,9 @@ def merge(answer: Answer, last: ClusterOutputs | None, now: str) -> Callable[[Cl
 
     def lay_over(declared: ClusterOutputs) -> ClusterOutputs:
         if not answer.reachable:
-            kept = {pool.name: pool for pool in last.pools} if last else {}
-            pools = tuple(
-                pool.model_copy(
-                    update={
-                        "observed": kept[pool.name].observed,
-                        "nodes": pool.nodes.model_copy(update={"present": kept[pool.name].nodes.present}),
-                    }
-                )
-                if pool.name in kept
-                else pool
-                for pool in declared.pools
-            )
             since = last.unreachable_since if last and last.unreachable_since else now
-            return declared.model_copy(
-                update={
-                    "pools": pools,
-                    "reachable": False,
-                    "reason": answer.reason,
-                    "unreachable_since": since,
-                    "kube_system_uid": last.kube_system_uid if last else None,
-                    "foreign_namespaces": last.foreign_namespaces if last else (),
-                }
-            )
+            update = {"reachable": False, "reason": answer.reason, "unreachable_since": since}
+            return as_last_seen(declared, last).model_copy(update=update)
         pools = tuple(
             pool.model_copy(
                 update={
@@ -93,6 +73,34 @@ def merge(answer: Answer, last: ClusterOutputs | None, now: str) -> Callable[[Cl
         )
 
     return lay_over
+
+
+def as_last_seen(declared: ClusterOutputs, last: ClusterOutputs | None) -> ClusterOutputs:
+    """Declared outputs with what the cluster showed when it was last asked; without such an answer as they are."""
+    if last is None:
+        return declared
+    kept = {pool.name: pool for pool in last.pools}
+    pools = tuple(
+        pool.model_copy(
+            update={
+                "observed": kept[pool.name].observed,
+                "nodes": pool.nodes.model_copy(update={"present": kept[pool.name].nodes.present}),
+            }
+        )
+        if pool.name in kept
+        else pool
+        for pool in declared.pools
+    )
+    return declared.model_copy(
+        update={
+            "pools": pools,
+            "reachable": last.reachable,
+            "reason": last.reason,
+            "unreachable_since": last.unreachable_since,
+            "kube_system_uid": last.kube_system_uid,
+            "foreign_namespaces": last.foreign_namespaces,
+        }
+    )
 
 
 def _ask(client: Client, fleet: str, namespaces: tuple[str, ...], *, pools: bool) -> Answer:

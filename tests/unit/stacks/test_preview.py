@@ -25,6 +25,7 @@ from states import an_entry, documents_of
 from api.base import Kind
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused, MissingInput, UnreadableStack
+from api.names import StackName
 from programs import Permissions
 from programs.ledger import template_hash
 from programs.outputs import UNKNOWN, PlacementOutputs, RoutingOutputs, ServingOutputs
@@ -251,6 +252,25 @@ def test_a_stack_that_cannot_be_read_ends_what_reads_it(running: Simulation) -> 
     assert (report.ledger, operations(report)) == ((), {}), "nothing goes because something could not be read"
     assert {type(error) for error in report.errors} == {UnreadableStack}
     assert report.exit_code == 1
+
+
+def test_outputs_that_lack_what_is_needed_name_stack_and_field_and_plan_no_deletion(
+    running: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = running.outputs
+
+    def lacking(stack: StackName) -> dict[str, Any] | None:
+        found = given(stack)
+        if found and str(stack) == "local.cluster.gpu-us-east":
+            del found["inputs"]
+        return found
+
+    monkeypatch.setattr(running, "outputs", lacking)
+    report, _ = preview(running)
+    assert (report.ledger, operations(report)) == ((), {})
+    told = {error.message for error in report.errors}
+    assert any("local.cluster.gpu-us-east" in message and "inputs" in message for message in told), told
+    assert report.exit_code in {1, 21}
 
 
 def test_a_lost_ledger_stops_the_preview_and_plans_no_deletion(running: Simulation) -> None:
