@@ -138,7 +138,7 @@ def _waits(
     for draft in drafts:
         for retained in draft.kept:
             (settled if retained.replica.applied else waiting).append((retained.key, retained.engines))
-    new = []
+    new: list[tuple[ReplicaKey, tuple[PlacedEngine, ...]]] = []
     for draft in drafts:
         for filled in draft.filled:
             (settled if filled.key in applied else new).append((filled.key, filled.engines))
