@@ -5,6 +5,7 @@ The steps build on each other and run in the order they are written in; the flee
 
 import base64
 import json
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -233,7 +234,9 @@ def test_no_secret_is_in_clear_anywhere(fleet: Scratch, transcript: list[Done]) 
     assert "debug" in up.err, "the engine's own diagnostics were on"
     haystack = {"what commands printed": "".join(done.out + done.err for done in transcript).encode()}
     haystack["arguments of processes"] = b"\n".join(seen)
-    for folder in ("state", "work"):
+    for file in Path(tempfile.gettempdir()).glob("kubeconfig*"):
+        haystack[str(file)] = file.read_bytes()  # where the Kubernetes provider writes unless it is told otherwise
+    for folder in ("state", "work", "tmp"):
         for file in (fleet.directory / ".modelplane" / folder).rglob("*"):
             if file.is_file():
                 haystack[str(file)] = file.read_bytes()
