@@ -4,6 +4,7 @@
 that keeps the outputs from being read raises, because a desired set must never shrink out of a failed lookup.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -16,6 +17,9 @@ from programs.outputs import Outputs
 READ_FUNCTION = "pulumi:pulumi:readStackOutputs"
 MISSING_STACK = "unknown stack"
 """The one message of Pulumi's that is parsed: its engine has no code for a stack that does not exist."""
+
+PAUSES = (0.1, 0.3, 1.0)
+"""Seconds before a stack that could not be read is asked again: another engine may be writing it just now."""
 
 StackReader = Callable[[str], Mapping[str, Any] | None]
 Model = TypeVar("Model", bound=Outputs)
@@ -30,17 +34,22 @@ def engine_reader(stack: str) -> Mapping[str, Any] | None:
         UnreadableStack: the stack exists and its outputs cannot be read.
 
     """
-    try:
-        result = invoke(READ_FUNCTION, {"name": stack})
-    except Exception as error:
-        if MISSING_STACK in str(error):
-            return None
-        raise UnreadableStack(
-            f"the outputs of stack {stack} cannot be read: {error}",
-            hint="check the backend and the passphrase; nothing was changed",
-        ) from error
-    outputs: Mapping[str, Any] = whole_numbers(result.value.get("outputs") or {})
-    return outputs or None
+    pauses = list(PAUSES)
+    while True:
+        try:
+            result = invoke(READ_FUNCTION, {"name": stack})
+        except Exception as error:
+            if MISSING_STACK in str(error):
+                return None
+            if not pauses:
+                raise UnreadableStack(
+                    f"the outputs of stack {stack} cannot be read: {error}",
+                    hint="check the backend and the passphrase; nothing was changed",
+                ) from error
+            time.sleep(pauses.pop(0))
+        else:
+            outputs: Mapping[str, Any] = whole_numbers(result.value.get("outputs") or {})
+            return outputs or None
 
 
 def read(reader: StackReader, stack: str, model: type[Model]) -> Model | None:

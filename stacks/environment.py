@@ -82,8 +82,12 @@ def default_passphrase(directory: Path) -> Path:
 
 
 def default_backend(directory: Path) -> str:
-    """The backend where none is named, as a URL: a folder's name may hold what has a meaning in one."""
-    return f"{FILE}{quote(str(directory / FOLDER / 'state'))}"
+    """The backend where none is named, as a URL: a folder's name may hold what has a meaning in one.
+
+    Without metadata: the engine would rewrite such a file in place, and who reads the state just then, as programs do,
+    would find it empty.
+    """
+    return f"{FILE}{quote(str(directory / FOLDER / 'state'))}?metadata=skip"
 
 
 def work_dir(directory: Path, backend: str) -> Path:

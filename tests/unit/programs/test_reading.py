@@ -66,8 +66,25 @@ FAILURES = ("incorrect passphrase", "connection refused", "stack is locked", "")
 @pytest.mark.parametrize("message", FAILURES)
 def test_any_other_failure_of_the_engine_raises(monkeypatch: pytest.MonkeyPatch, message: str) -> None:
     monkeypatch.setattr(reading, "invoke", _raising(message))
+    monkeypatch.setattr(reading, "PAUSES", ())
     with pytest.raises(UnreadableStack, match=r"prod\.routing"):
         engine_reader("prod.routing")
+
+
+def test_a_state_that_is_being_written_is_read_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    paused: list[float] = []
+    answers = iter([RuntimeError("failed to load checkpoint: EOF"), {"outputs": {"version": 1}}])
+
+    def invoke(token: str, arguments: Any) -> Any:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return SimpleNamespace(value=answer)
+
+    monkeypatch.setattr(reading, "invoke", invoke)
+    monkeypatch.setattr(reading.time, "sleep", paused.append)
+    assert engine_reader("prod.routing") == {"version": 1}
+    assert paused == [reading.PAUSES[0]]
 
 
 ANSWERS: dict[str, tuple[Any, Any]] = {

@@ -25,7 +25,7 @@ def variables_of(directory: Path, outer: Mapping[str, str]) -> dict[str, str]:
 
 def test_by_default_everything_lies_beside_the_fleet(tmp_path: Path) -> None:
     assert variables_of(tmp_path, {}) == {
-        "PULUMI_BACKEND_URL": f"file://{tmp_path}/.modelplane/state",
+        "PULUMI_BACKEND_URL": f"file://{tmp_path}/.modelplane/state?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE_FILE": f"{tmp_path}/.modelplane/passphrase",
     }
 
@@ -101,7 +101,8 @@ def test_relative_paths_are_those_of_the_caller(
 @pytest.mark.parametrize("name", ["my fleet", "a#1", "50%", "a?b=c", "a%20b", "größe"])
 def test_a_folder_s_name_is_not_taken_for_a_part_of_the_url(tmp_path: Path, name: str) -> None:
     directory = tmp_path / name
-    backend = variables_of(directory, {})["PULUMI_BACKEND_URL"].removeprefix("file://")
+    url = variables_of(directory, {})["PULUMI_BACKEND_URL"]
+    backend = url.removeprefix("file://").removesuffix("?metadata=skip")
     assert not set("#? ") & set(backend)
     assert unquote(backend) == f"{directory}/.modelplane/state"
 
