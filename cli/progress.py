@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
+from api.errors import Cancelled
 from cli.printing import say
 from stacks.engine import Operation
 
@@ -91,7 +92,8 @@ def outcome(operation: Operation) -> str:
     words = TO_COME if operation.action == "preview" else WORDS
     parts = [f"{operation.changes[kind]} {word}" for kind, word in words.items() if operation.changes.get(kind)]
     if not operation.ok:
-        return f"failed after {', '.join(parts)}" if parts else "failed"
+        word = "cancelled" if isinstance(operation.error, Cancelled) else "failed"
+        return f"{word} after {', '.join(parts)}" if parts else word
     return ", ".join(parts) or ("no change" if not operation.changed else f"{operation.changed} changed")
 
 

@@ -31,6 +31,7 @@ from stacks.environment import BACKEND, PROJECT, Environment
 from stacks.events import Watch, first_line
 from stacks.interrupt import Stop
 from stacks.pending import stack_outputs
+from stacks.quiet import hush
 from stacks.recovery import Recovery
 from tools.locate import ToolMissing, locate
 
@@ -378,4 +379,5 @@ def _pulumi_command(running: RunningEngines) -> automation.PulumiCommand:
         path = locate("pulumi")
     except ToolMissing as error:
         raise MissingTool(error.message, hint=error.hint) from None
+    hush()
     return EngineCommand(Path(path).parent.parent, running)
