@@ -2,7 +2,7 @@
 
 import pytest
 
-LONG = {"test_interrupts", "test_kills", "test_moves", "test_plain", "test_preview"}
+LONG = {"test_interrupts", "test_kills", "test_moves", "test_plain", "test_preview", "test_stops"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
