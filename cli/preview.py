@@ -29,6 +29,9 @@ def preview(
     expect_no_changes: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--expect-no-changes", help="End with 7 when a resource or the ledger would change.")
     ] = False,
+    refresh: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option("--refresh", help="Look at live objects first: shows drift, and calls API servers.")
+    ] = False,
     parallel: Parallel = 3,
     allow: Allow = None,
     delete_cluster: DeleteCluster = None,
@@ -38,8 +41,8 @@ def preview(
 ) -> None:
     """Show what `up` would change: resources, replicas and weights, with what it would end in.
 
-    Compared is with what was applied last: no cluster is called, nothing is written, and a fleet can be previewed
-    before its clusters or its credentials are there. Values that only `up` can tell are shown as unknown.
+    Compared is with what was applied last: unless --refresh is given no cluster is called; nothing is written, and a
+    fleet can be previewed before its clusters or credentials are there. What only `up` can tell is shown as unknown.
 
     Example: modelplane preview -f examples/local --expect-no-changes
     """
@@ -70,7 +73,9 @@ def preview(
         rebuild_ledger=rebuild_ledger,
     )
     refuse_documented(permissions.delete_clusters, documents)
-    options = PreviewOptions(parallel=parallel, permissions=permissions, expect_no_changes=expect_no_changes)
+    options = PreviewOptions(
+        parallel=parallel, refresh=refresh, permissions=permissions, expect_no_changes=expect_no_changes
+    )
     stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
     environment = environment_of(place.directory)
     with (

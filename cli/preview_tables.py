@@ -39,32 +39,39 @@ def preview_tables(report: PreviewReport) -> str:
 
 def preview_markdown(report: PreviewReport, fleet: str) -> str:
     """The same as Markdown."""
-    parts = [f"### Preview of fleet `{fleet}`", f"**{sentence(report)}**"]
-    touched = [done for done in report.operations if _changing(done) or done.error or done.action == "forget"]
-    if touched:
-        stacks = ((_code(str(done.stack)), *_numbers(done, "")) for done in touched)
-        parts.append(_markdown(("stack", *CHANGES), stacks))
-    if others := len(report.operations) - len(touched):
-        parts.append(f"{counted(others, 'stack')} without a change.")
-    resources = [(_code(str(done.stack)), *_resource(step)) for done in report.operations for step in _changing(done)]
-    if resources:
-        rows = _markdown(("stack", "operation", "kind", "resource", "fields"), resources)
-        parts.append(f"<details><summary>{counted(len(resources), 'resource')}</summary>\n\n{rows}\n</details>")
-    if report.ledger:
-        rows = _markdown(("replica", "change", "cluster", "detail"), map(_ledger_row, report.ledger))
-        parts.append(f"#### Replicas\n\n{rows}")
-    if services := list(_service_rows(report)):
-        parts.append(f"#### Services\n\n{_markdown(('service', 'endpoint', 'weight'), services)}")
-    if short := [row for row in _short_rows(report) if len(row) > 1]:
-        parts.append(f"#### Short of replicas\n\n{_markdown(('deployment', 'wanted', 'placed'), short)}")
+    parts = [f"### Preview of fleet `{fleet}`", f"**{sentence(report)}**", *_markdown_stacks(report.operations)]
+    parts += [f"#### {title}\n\n{_markdown(head, rows)}" for title, head, rows in _sections(report) if rows]
     if report.unreachable:
         parts.append("\n".join(f"- {line}" for line in _unreachable(report)))
-    if report.errors:
-        errors = ((error.error_code, error.where, error.message) for error in report.errors)
-        parts.append(f"#### Errors\n\n{_markdown(('code', 'where', 'what'), errors)}")
     if report.assumed:
         parts.append(f"_{ASSUMED}_")
     return "\n\n".join(parts) + "\n"
+
+
+def _markdown_stacks(operations: Sequence[Operation]) -> Iterator[str]:
+    """Stacks that change with their counts, and their resources below a fold."""
+    touched = [done for done in operations if _changing(done) or done.error or done.action != "preview"]
+    if touched:
+        yield _markdown(("stack", *CHANGES), ((_code(str(done.stack)), *_numbers(done, "")) for done in touched))
+    if others := len(operations) - len(touched):
+        yield f"{counted(others, 'stack')} without a change."
+    resources = [(_code(str(done.stack)), *_resource(step)) for done in operations for step in _changing(done)]
+    if resources:
+        rows = _markdown(("stack", "operation", "kind", "resource", "fields"), resources)
+        yield f"<details><summary>{counted(len(resources), 'resource')}</summary>\n\n{rows}\n</details>"
+
+
+def _sections(report: PreviewReport) -> Iterator[tuple[str, Row, Sequence[Row]]]:
+    """Title, columns and rows of the other tables."""
+    drift = [(_code(str(done.stack)), found) for done in report.operations for found in done.drift]
+    rows = [(stack, found.kind, found.name, str(found)) for stack, found in drift]
+    yield "Changed on clusters by others", ("stack", "kind", "object", "drift"), rows
+    yield "Replicas", ("replica", "change", "cluster", "detail"), [_ledger_row(change) for change in report.ledger]
+    yield "Services", ("service", "endpoint", "weight"), list(_service_rows(report))
+    short = [row for row in _short_rows(report) if len(row) > 1]
+    yield "Short of replicas", ("deployment", "wanted", "placed"), short
+    errors = [(error.error_code, error.where, error.message) for error in report.errors]
+    yield "Errors", ("code", "where", "what"), errors
 
 
 def sentence(report: PreviewReport) -> str:
@@ -83,6 +90,8 @@ def _stack_rows(operations: Iterable[Operation]) -> Iterator[Row]:
         for step in _changing(done):
             operation, kind, name, fields = _resource(step)
             yield (f"{operation:<7}  {kind} {name}{f'  ({fields})' if fields else ''}",)
+        for found in done.drift:
+            yield (f"drift    {found.kind} {found.name}: {found}",)
         if done.action == "forget":
             yield ("dropped from the state, what it holds is not called",)
         if done.error is not None:

@@ -27,6 +27,7 @@ from programs.planned import Captured, capture
 from programs.reading import whole_numbers
 from stacks.changes import CHANGES, Step, counts
 from stacks.command import EngineCommand, EngineKilled, RunningEngines
+from stacks.drift import Drift
 from stacks.environment import BACKEND, PROJECT, Environment
 from stacks.events import Watch, first_line
 from stacks.interrupt import Stop
@@ -48,6 +49,8 @@ class Operation:
     """How many resources were created, updated, replaced, deleted and left; each counts once."""
     steps: tuple[Step, ...] = ()
     """The same, resource by resource."""
+    drift: tuple[Drift, ...] = ()
+    """What a refresh before it found changed by others."""
     seconds: float = 0.0
     error: ModelplaneError | None = None
     messages: tuple[str, ...] = ()
@@ -138,24 +141,29 @@ class Engine:
 
         return self._perform(stack, "up", run, caught)
 
-    def preview(self, stack: StackName, context: programs.Context, take: Callable[[Captured], None]) -> Operation:
+    def preview(
+        self, stack: StackName, context: programs.Context, take: Callable[[Captured], None], *, refresh: bool = False
+    ) -> Operation:
         """Preview one stack with a context of the caller's; `take` is given its planned outputs.
 
         The stack is made when it does not exist: who wants none to be left previews in a backend of its own.
         """
         caught: list[ModelplaneError] = []
         program = _inline(context, stack, caught, lambda: capture(take))
-        return self._previewed(stack, program, caught)
+        return self._previewed(stack, program, caught, refresh=refresh)
 
     def preview_destroy(self, stack: StackName) -> Operation:
         """Preview that a stack which exists loses all it holds."""
         return self._previewed(stack, lambda: None, [])
 
-    def _previewed(self, stack: StackName, program: Callable[[], None], caught: list[ModelplaneError]) -> Operation:
+    def _previewed(
+        self, stack: StackName, program: Callable[[], None], caught: list[ModelplaneError], *, refresh: bool = False
+    ) -> Operation:
         def run(watch: Watch, _: bool) -> None:  # noqa: FBT001 - what `_perform` tells
             with self._stack(stack, program) as found:
                 found.preview(
                     on_event=watch,
+                    refresh=refresh or None,
                     suppress_outputs=True,
                     suppress_progress=True,
                     color="never",
@@ -295,6 +303,7 @@ class Engine:
             action=action,
             changes=counts(steps),
             steps=steps,
+            drift=tuple(watch.drift),
             seconds=time.monotonic() - started,
             error=error,
             messages=tuple(watch.errors if error else watch.warnings),

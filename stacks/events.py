@@ -7,6 +7,7 @@ from typing import Any
 from pulumi.automation.events import EngineEvent, StepEventMetadata
 
 from stacks.changes import Step, net, step_of
+from stacks.drift import Drift, drift_of
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 KUBERNETES = "kubernetes:"
@@ -23,6 +24,8 @@ class Watch:
         self._steps: list[Step] = []
         self.errors: list[str] = []
         self.warnings: list[str] = []
+        self.drift: list[Drift] = []
+        """What a refresh found changed by others."""
         self.failed_creations: list[dict[str, Any]] = []
         """Entries that the state would have for objects whose creation failed, as far as telling them apart needs."""
         self._debug = debug
@@ -39,6 +42,8 @@ class Watch:
             operation = str(getattr(told.op, "value", told.op))
             step = step_of(told.urn, told.type, operation, told.detailed_diff or ())
             self._steps += [step] if step else []
+            if operation == "refresh":
+                self.drift += drift_of(told)
         if event.res_op_failed_event is not None:
             self.failed_creations += creation(event.res_op_failed_event.metadata)
         diagnostic = event.diagnostic_event

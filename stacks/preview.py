@@ -27,12 +27,16 @@ from stacks.removal import TEARDOWN, held, left_documents
 
 OnOperation = Callable[[Operation], None]
 
+WITHOUT_OBJECTS = frozenset({"placement"})
+
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewOptions:
     """How a fleet is previewed; `permissions` are those that the update would be given."""
 
     parallel: int = 3
+    refresh: bool = False
+    """Look at live objects first, with the kubeconfigs of the state: this calls API servers."""
     permissions: Permissions = field(default_factory=Permissions)
     expect_no_changes: bool = False
 
@@ -126,7 +130,8 @@ class Preview:
             self._planned.plan(str(stack), captured.outputs)
 
         context = replace(self._context, kind=stack.kind, cluster=stack.cluster)
-        operation = self._engine.preview(stack, context, take)
+        refresh = self._options.refresh and stack.kind not in WITHOUT_OBJECTS
+        operation = self._engine.preview(stack, context, take, refresh=refresh)
         self._record(operation)
         return operation
 

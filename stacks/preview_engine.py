@@ -19,7 +19,7 @@ from api.names import StackName
 from programs import Context
 from programs.planned import Captured
 from stacks.command import RunningEngines
-from stacks.engine import Engine, Operation, not_begun
+from stacks.engine import Engine, Operation, OperationFailed, not_begun
 from stacks.environment import (
     BACKEND,
     FOLDER_OF_ENGINE,
@@ -45,12 +45,23 @@ class PreviewEngine:
         self.stop = Stop()
         self.running = _Together((there.running, absent.running))
 
-    def preview(self, stack: StackName, context: Context, take: Callable[[Captured], None]) -> Operation:
-        """Preview one stack; `take` is given its planned outputs where the preview succeeds."""
+    def preview(
+        self, stack: StackName, context: Context, take: Callable[[Captured], None], *, refresh: bool = False
+    ) -> Operation:
+        """Preview one stack; `take` is given its planned outputs where the preview succeeds.
+
+        With `refresh` its live objects are looked at first; where that fails it is previewed without, and says so.
+        """
         if self.stop.requested:
             return not_begun(stack, "preview")
-        engine = self._there if stack in self.existing else self._absent
-        return engine.preview(stack, context, take)
+        if stack not in self.existing:
+            return self._absent.preview(stack, context, take)
+        operation = self._there.preview(stack, context, take, refresh=refresh)
+        if operation.ok or not refresh or self.stop.requested or not isinstance(operation.error, OperationFailed):
+            return operation
+        told = f"its live objects could not be looked at: {operation.error.message.splitlines()[0]}"
+        without = self._there.preview(stack, context, take)
+        return replace(without, messages=(told, *without.messages))
 
     def preview_destroy(self, stack: StackName) -> Operation:
         """Preview that a stack which exists loses all it holds."""

@@ -131,6 +131,7 @@ def _stack(operation: Operation, told: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "changes": {kind: operation.changes.get(kind, 0) for kind in (*CHANGES, SAME)},
         "resources": [_resource(step) for step in operation.steps if step.operation != SAME],
+        "drift": [found.plain() for found in operation.drift],
         "error": told[str(operation.stack)]["error"],
         "seconds": round(operation.seconds, 1),
     }

@@ -38,6 +38,7 @@ class Rehearsal:
     """Stacks whose previews fail, by name without the fleet's."""
     calls: list[str] = field(default_factory=list)
     contexts: list[Context] = field(default_factory=list)
+    refreshed: set[str] = field(default_factory=set)
     planned: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """What each stack was captured to export."""
     _lock: Any = field(default_factory=Lock)
@@ -50,11 +51,14 @@ class Rehearsal:
         fleet, kind, *cluster = stack.split(".", 2)
         return self.simulation.outputs(StackName(fleet, kind, cluster[0] if cluster else None))
 
-    def preview(self, stack: StackName, context: Context, take: Callable[[Captured], None]) -> Operation:
+    def preview(
+        self, stack: StackName, context: Context, take: Callable[[Captured], None], *, refresh: bool = False
+    ) -> Operation:
         name = str(stack).removeprefix(f"{self.simulation.fleet}.")
         with self._lock:
             self.calls.append(name)
             self.contexts.append(context)
+            self.refreshed |= {name} if refresh else set()
             if name in self.failing:
                 return Operation(stack=stack, action="preview", error=self.failing[name])
             try:
@@ -144,10 +148,13 @@ def preview(
     *,
     failing: dict[str, ModelplaneError] | None = None,
     permissions: Permissions | None = None,
+    refresh: bool = False,
     expect_no_changes: bool = False,
 ) -> tuple[PreviewReport, Rehearsal]:
     """Preview a simulated fleet, one stack at a time."""
     rehearsal = Rehearsal(simulation, failing=failing or {})
-    options = PreviewOptions(parallel=1, permissions=permissions or Permissions(), expect_no_changes=expect_no_changes)
+    options = PreviewOptions(
+        parallel=1, refresh=refresh, permissions=permissions or Permissions(), expect_no_changes=expect_no_changes
+    )
     engine = cast("PreviewEngine", rehearsal)
     return Preview(simulation.documents, engine, options, lambda _: None).run(), rehearsal

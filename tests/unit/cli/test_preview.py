@@ -24,6 +24,7 @@ from programs.outputs import (
     ServiceState,
 )
 from stacks.changes import CREATE, DELETE, REPLACE, SAME, UPDATE, Step, counts
+from stacks.drift import Drift
 from stacks.engine import Operation, OperationFailed
 from stacks.preview_report import PreviewReport, Side
 
@@ -170,6 +171,7 @@ def test_json_is_the_report_and_nothing_else(run: Run, fleet: Path, a_preview: t
         "resources": [
             {"operation": "delete", "type": "kubernetes:core/v1:Service", "name": "ml-team/old/service", "fields": []}
         ],
+        "drift": [],
         "error": None,
         "seconds": 1.2,
     }
@@ -204,6 +206,36 @@ def test_markdown_fits_a_pull_request(run: Run, fleet: Path, a_preview: type[Fak
     assert "| `demo.workloads.us` | delete | Service | ml-team/old/service |  |" in lines
     assert f"| {NEW.key} | place | eu | pool gpu |" in lines
     assert f"| ml-team/mock | {OLD.key} | 1 → - |" in lines
+
+
+def test_drift_is_shown_where_it_was_looked_for(run: Run, fleet: Path, a_preview: type[FakePreview]) -> None:
+    scaled = Drift(
+        kind="Deployment", name="ml-team/a/main", field="spec.replicas", found=2, applied=1, manager="kubectl"
+    )
+    missing = Drift(kind="Service", name="ml-team/a/service", field="gone")
+    a_preview.report = a_report(operations=[previewed("workloads", "us", drift=(scaled, missing))])
+    done = run("preview", "-f", fleet, "--refresh")
+    assert a_preview.given["options"].refresh
+    assert (
+        "demo.workloads.us  -       -       -        -\n"
+        "  drift    Deployment ml-team/a/main: copies 2 → 1, last set by kubectl\n"
+        "  drift    Service ml-team/a/service: is not there any more\n"
+    ) in done.out
+    markdown = run("preview", "-f", fleet, "-o", "markdown").out
+    assert not a_preview.given["options"].refresh
+    assert "| `demo.workloads.us` | Deployment | ml-team/a/main | copies 2 → 1, last set by kubectl |" in markdown
+    told = json.loads(run("preview", "-f", fleet, "-o", "json").out)
+    assert told["stacks"]["demo.workloads.us"]["drift"] == [
+        {
+            "kind": "Deployment",
+            "name": "ml-team/a/main",
+            "field": "spec.replicas",
+            "found": 2,
+            "applied": 1,
+            "manager": "kubectl",
+        },
+        {"kind": "Service", "name": "ml-team/a/service", "field": "gone"},
+    ]
 
 
 def test_markdown_stays_small_and_its_tables_whole() -> None:

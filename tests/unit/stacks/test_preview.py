@@ -116,6 +116,13 @@ def test_programs_are_told_that_nobody_is_to_be_called() -> None:
     assert len({context.now for context in rehearsal.contexts}) == 1, "one moment for all"
 
 
+def test_live_objects_are_looked_at_only_where_that_is_asked_for(running: Simulation) -> None:
+    _, quiet = preview(running)
+    _, looking = preview(running, refresh=True)
+    assert quiet.refreshed == set()
+    assert looking.refreshed == {*INFRASTRUCTURE, *DECIDING} - {"placement"}
+
+
 def test_what_only_an_update_can_tell_stays_unknown() -> None:
     report, rehearsal = preview(Simulation(FIRST))
     marker = UNKNOWN.value

@@ -10,11 +10,11 @@ import pytest
 from unit.cli.running import files_below
 
 from api.documents import FleetDocuments
-from api.errors import Cancelled
+from api.errors import Cancelled, DeletionRefused, ModelplaneError
 from api.names import StackName
 from programs import Context
 from stacks import preview_engine as module
-from stacks.engine import Operation
+from stacks.engine import Operation, OperationFailed
 from stacks.environment import BACKEND, FOLDER_OF_ENGINE, PASSPHRASE, PASSPHRASE_FILE, Environment, environment_of
 from stacks.preview_engine import PreviewEngine, preview_engine
 from stacks.state import has_state
@@ -33,15 +33,17 @@ class FakeEngine:
         self.run = object()
         self.previewed: list[str] = []
         self.cancelled = 0
+        self.error: ModelplaneError | None = None
         self.settings = files_below(environment.work_dir) if environment.work_dir.is_dir() else {}
         type(self).made.append(self)
 
     def stacks(self) -> dict[StackName, int]:
         return {GATEWAY: 4}
 
-    def preview(self, stack: StackName, context: Context, take: Any) -> Operation:
-        self.previewed.append(str(stack))
-        return Operation(stack=stack, action="preview")
+    def preview(self, stack: StackName, context: Context, take: Any, *, refresh: bool = False) -> Operation:
+        self.previewed.append(f"{stack} with a look" if refresh else str(stack))
+        error = self.error if refresh else None
+        return Operation(stack=stack, action="preview", error=error, messages=("noticed",))
 
     def preview_destroy(self, stack: StackName) -> Operation:
         self.previewed.append(f"destroy {stack}")
@@ -138,6 +140,28 @@ def test_a_fleet_without_state_is_not_even_asked(tmp_path: Path, monkeypatch: py
         assert engine.existing == {}
     assert absent.previewed == ["prod.gateway"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stack_that_exists_is_looked_at_first_where_that_is_asked_for(tmp_path: Path) -> None:
+    with_state(tmp_path)
+    with previewing(tmp_path) as (engine, there, absent):
+        found = engine.preview(GATEWAY, context(), lambda _: None, refresh=True)
+        engine.preview(ROUTING, context(), lambda _: None, refresh=True)
+        assert found.messages == ("noticed",)
+    assert (there.previewed, absent.previewed) == (["prod.gateway with a look"], ["prod.routing"])
+
+
+def test_what_cannot_be_looked_at_is_previewed_without_and_says_so(tmp_path: Path) -> None:
+    with_state(tmp_path)
+    with previewing(tmp_path) as (engine, there, _):
+        there.error = OperationFailed("no route to host\nand more")
+        found = engine.preview(GATEWAY, context(), lambda _: None, refresh=True)
+        assert found.ok
+        assert found.messages == ("its live objects could not be looked at: no route to host", "noticed")
+        there.previewed.clear()
+        there.error = DeletionRefused("too much")
+        assert engine.preview(GATEWAY, context(), lambda _: None, refresh=True).error is there.error
+    assert there.previewed == ["prod.gateway with a look"], "what the program refuses is refused without a look too"
 
 
 def test_a_preview_that_is_stopped_begins_nothing_more(tmp_path: Path) -> None:
