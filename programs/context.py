@@ -10,7 +10,7 @@ import pulumi
 
 from api import names
 from api.documents import FleetDocuments
-from api.errors import InvocationError, ModelplaneError
+from api.errors import InvalidFleet, InvocationError, ModelplaneError
 from api.fleets import Fleet
 from components.kubernetes_objects import OFFLINE_KUBECONFIG
 from programs.outputs import Outputs
@@ -124,5 +124,7 @@ def edge() -> Iterator[None]:
     """Turn a problem its reader can fix into one clean line of Pulumi's; a bug keeps its traceback."""
     try:
         yield
+    except InvalidFleet as error:
+        raise pulumi.RunError("\n".join(f"{problem.code}: {problem}" for problem in error.problems)) from error
     except ModelplaneError as error:
-        raise pulumi.RunError(str(error)) from error
+        raise pulumi.RunError(f"{error.error_code}: {error}") from error

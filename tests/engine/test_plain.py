@@ -97,7 +97,7 @@ def test_a_stack_before_those_it_reads_names_the_first_one(fleet: Fleet) -> None
     up = fleet.pulumi("up", "--yes", "--skip-preview", "--stack", stack)
     assert up.code != 0
     assert errors(up) == [
-        f"error: the outputs of demo.cluster.{EAST} are not there yet",
+        f"error: MP302: the outputs of demo.cluster.{EAST} are not there yet",
         "hint: bring that stack up first",
     ]
     assert "Traceback" not in up.out + up.err
@@ -106,7 +106,7 @@ def test_a_stack_before_those_it_reads_names_the_first_one(fleet: Fleet) -> None
 def test_a_stack_of_another_fleet_is_refused(fleet: Fleet) -> None:
     assert fleet.pulumi("stack", "select", "--create", "prod.placement").code == 0
     first, _ = errors(fleet.pulumi("preview", "--stack", "prod.placement"))
-    assert first == f"error: stack prod.placement: the documents in {fleet.directory} are those of fleet demo"
+    assert first == f"error: MP136: stack prod.placement: the documents in {fleet.directory} are those of fleet demo"
     assert fleet.pulumi("stack", "rm", "--yes", "prod.placement").code == 0
 
 

@@ -377,8 +377,9 @@ def test_what_its_reader_can_fix_ends_in_one_clean_line(
 ) -> None:
     with pytest.raises(pulumi.RunError) as caught:
         ran(stack, a_directory(), others)
-    assert isinstance(caught.value.__cause__, want)
-    assert str(caught.value) == str(caught.value.__cause__)
+    cause = caught.value.__cause__
+    assert isinstance(cause, want)
+    assert str(caught.value) == f"{cause.error_code}: {cause}"
 
 
 def test_a_bug_keeps_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
