@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -165,13 +166,26 @@ def test_a_hub_port_in_use_is_named_before_anything_starts(scratch: Running) -> 
     assert not processes.marked(scratch.home)
 
 
+def take(listener: socket.socket, port: int) -> None:
+    """Listen on a port as soon as the process that had it is gone."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            assert time.monotonic() < deadline, f"port {port} does not become free"
+            time.sleep(0.1)
+        else:
+            listener.listen()
+            return
+
+
 def test_a_components_port_in_use_is_named(east: Running) -> None:
     port = int(east.parts()["hub/kwok-controller"].address.rpartition(":")[2])
     kill(east, "hub/kwok-controller")
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", port))
-        other.listen()
+        take(other, port)
         with pytest.raises(LocalFleetError) as refused:
             east.up()
     assert refused.value.error_code == "MP504"
