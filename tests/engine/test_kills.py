@@ -1,6 +1,6 @@
 """An `up` of the example that is stopped or killed: nothing keeps running, and the next one ends where it would have.
 
-The second test takes the fleet as the first leaves it.
+Each test takes the fleet as the one before it leaves it.
 
 Kills come at moments drawn from a seed, which is printed; MODELPLANE_SEED sets it. `make soak` has more of them.
 """
@@ -15,7 +15,19 @@ from typing import Any
 
 import pytest
 from engine.fleets import Scratch
-from engine.runs import ends_like, killed_up, locks, marked, running, tell, wait_until, whole
+from engine.runs import (
+    checkpoint,
+    ends_like,
+    killed_up,
+    locks,
+    marked,
+    objects,
+    running,
+    state,
+    tell,
+    wait_until,
+    whole,
+)
 from ruamel.yaml import YAML
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(600)]
@@ -95,3 +107,35 @@ def test_ctrl_c_ends_a_wait_at_once_and_tells_what_is_not_done(
 
     hold_engines(fleet, hold=False)
     ends_like(fleet, undisturbed)
+
+
+def interrupt_creation(fleet: Scratch, stack: str, kind: str) -> str:
+    """Make the state as if the engine had been killed while it created an object; what the object is called."""
+    file = checkpoint(fleet.directory, stack)
+    plain = json.loads(file.read_text())
+    latest = plain["checkpoint"]["latest"]
+    entry = next(it for it in latest["resources"] if it["type"] == kind)
+    latest["resources"].remove(entry)
+    latest["pending_operations"] = [{"type": "creating", "resource": {**entry, "id": "", "outputs": {}}}]
+    file.write_text(json.dumps(plain))
+    return str(entry["urn"]).rpartition("::")[2]
+
+
+def test_destroy_can_be_stopped_and_takes_what_an_interrupted_creation_made(fleet: Scratch, tmp_path: Path) -> None:
+    route = interrupt_creation(fleet, "demo.routing", "kubernetes:gateway.networking.k8s.io/v1:HTTPRoute")
+    with running(fleet.directory, tmp_path / "runs", "destroy", "--yes", "-o", "json") as run:
+        wait_until(lambda: "demo.routing  " in run.said, 120, "the first stack is gone")
+        run.interrupt()
+        done = run.ended(60)
+    assert done.code == 8, done.err
+    assert f"demo.routing: HTTPRoute {route}: interrupted while creating, found and kept" in done.err
+    report = done.json()
+    assert "demo.routing" not in report["notDone"]
+    assert {"demo.gateway", "demo.cluster.gpu-us-east"} <= set(report["notDone"])
+    assert report["errors"] == []
+    assert (locks(fleet.directory), marked(fleet.directory)) == ([], [])
+
+    down = fleet.run("destroy", "--yes")
+    assert down.code == 0, down.err
+    assert objects(fleet) == {}
+    assert state(fleet.directory) == {}
