@@ -54,7 +54,12 @@ class RunningEngines:
         """
         operation = not OPERATIONS.isdisjoint(command[1:4])
         with ExitStack() as stack:
-            out, err = (stack.enter_context(tempfile.TemporaryFile("w+")) if operation else None for _ in range(2))
+            out, err = (
+                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
+                if operation
+                else None
+                for _ in range(2)
+            )
             process = self._start(command, cwd, variables, out, err)
             try:
                 said, complained = process.communicate()

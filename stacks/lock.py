@@ -6,9 +6,9 @@ taken over, and that is said; any other is respected, with its owner and age in 
 """
 
 import fcntl
-import getpass
 import json
 import os
+import pwd
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -42,7 +42,7 @@ class Owner:
     @property
     def is_here(self) -> bool:
         """Whether it is, or was, a process of this machine and, where a user is named, of this user."""
-        return self.host == socket.gethostname() and self.user in {None, getpass.getuser()}
+        return self.host == socket.gethostname() and self.user in {None, _this_user()}
 
     @property
     def is_dead(self) -> bool:
@@ -124,6 +124,13 @@ def age(seconds: float) -> str:
         if whole >= length:
             return f"{whole // length} {unit}"
     return f"{whole} s"
+
+
+def _this_user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return os.environ.get("USER", "")
 
 
 def _locked(path: Path) -> IO[str]:
