@@ -219,7 +219,7 @@ class Pass:
             if name not in self._gone_quiet
             and (waited := [entry for entry in entries if (entry.key, template_hash(entry)) not in self._seen_ready])
         }
-        if not starting or not self._settled() or time.monotonic() >= deadline:
+        if self.engine.stop.requested or not starting or not self._settled() or time.monotonic() >= deadline:
             return False
         count = sum(len(entries) for entries in starting.values())
         self._note(f"waiting for {count} replica{'s' if count > 1 else ''} to become ready")

@@ -198,3 +198,12 @@ def test_one_pass_at_a_time(run: Run, fleet: Path, a_pass: type[FakePass]) -> No
         done = run("up", "-f", fleet)
     assert (done.code, done.out) == (24, "")
     assert "another run works on this fleet: pid " in done.err
+
+
+def test_a_run_that_was_stopped_says_what_is_not_done(run: Run, fleet: Path, a_pass: type[FakePass]) -> None:
+    a_pass.report = a_report(operation("gateway"), not_done=["demo.placement", "demo.routing"])
+    done = run("up", "-f", fleet)
+    assert done.code == 8
+    assert "stopped; not done: demo.placement, demo.routing\nhint: run the same command again" in done.err
+    a_pass.report = a_report(operation("gateway"), not_done=[])
+    assert "stopped; every stack is done\n" in run("up", "-f", fleet).err
