@@ -34,8 +34,8 @@ PARTS = [
     "traffic/engine",
     "traffic/namespace",
 ]
-RECOVERY_SECONDS = 120
-"""Controllers back off for up to 47 s after an API server was away."""
+RECOVERY_SECONDS = 300
+"""Controllers back off for up to 47 s after an API server was away, and the node leases of a killed KWOK last 200."""
 
 
 def kill(running: Running, *names: str) -> None:
