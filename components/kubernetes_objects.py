@@ -16,6 +16,9 @@ OFFLINE_KUBECONFIG = '{"apiVersion": "v1", "kind": "Config", "current-context": 
 """A kubeconfig that leads nowhere: the provider takes its cluster for unreachable before it makes any call, and
 previews from the state alone. Kubeconfig is a provider's input that replaces nothing, as `provider` sets it up."""
 
+TAKE_BACK = {"pulumi.com/patchForce": "true"}
+"""Fields that we set are ours: what others wrote into them is taken back. Fields that we do not set are theirs."""
+
 WAIT_FOR = "pulumi.com/waitFor"
 TIMEOUT = "pulumi.com/timeoutSeconds"
 
@@ -44,6 +47,8 @@ class LiveObject(pulumi.CustomResource):
 
 def register(manifest: Manifest, name: str, opts: ResourceOptions) -> pulumi.CustomResource:
     """Register one Kubernetes object; kinds without a class of their own are custom resources."""
+    metadata = manifest["metadata"]
+    manifest = {**manifest, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **TAKE_BACK}}}
     api_version, kind = manifest["apiVersion"], manifest["kind"]
     body = {key: value for key, value in manifest.items() if key not in {"apiVersion", "kind"}}
     typed = _TYPED.get((api_version, kind))

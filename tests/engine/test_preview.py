@@ -201,6 +201,25 @@ def test_an_edit_shows_on_all_levels_before_it_is_applied(fleet: Scratch, tmp_pa
     assert counts(up.json()) == counts(report)
 
 
+def test_what_others_changed_shows_where_one_looks_and_is_taken_back(fleet: Scratch) -> None:
+    (deployment,) = fleet.objects("gpu-eu-west", "deployments", "-l", "modelplane.ai/fleet=demo")
+    name = deployment["metadata"]["name"]
+    fleet.kubectl("gpu-eu-west", "-n", "ml-team", "scale", "deployment", name, "--replicas=2")
+    fleet.kubectl("gpu-eu-west", "-n", "ml-team", "annotate", "deployment", name, "team=theirs")
+
+    assert fleet.run("preview", "--expect-no-changes").code == 0, "nobody has looked"
+    looking = fleet.run("preview", "--expect-no-changes", "--refresh")
+    assert looking.code == 7
+    drift = "  drift    Deployment ml-team/mock-demo-be445/main: copies 2 → 1, last set by kubectl"
+    assert drift in looking.out.splitlines()
+
+    up = fleet.run("up", "--wait", "3m")
+    assert up.code == 0, up.err
+    (deployment,) = fleet.objects("gpu-eu-west", "deployments", "-l", "modelplane.ai/fleet=demo")
+    assert deployment["spec"]["replicas"] == 1
+    assert deployment["metadata"]["annotations"]["team"] == "theirs", "what is not ours is left alone"
+
+
 def test_what_goes_is_shown_too_in_words_and_no_secret_in_any_form(fleet: Scratch, tmp_path: Path) -> None:
     edit(fleet, replicas=1, weights=(50, 50))
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub-token", "namespace": "ml-team"}}

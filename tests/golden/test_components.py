@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from api.routing import endpoint_address
 from components.gateway_manifests import backend
 from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
-from components.kubernetes_objects import namespace_manifest, provider, register
+from components.kubernetes_objects import TAKE_BACK, namespace_manifest, provider, register
 from components.model_endpoint import ModelEndpoint, ModelEndpointArgs
 from components.model_replica import ModelReplica, ModelReplicaArgs
 from components.model_service import ModelService, ModelServiceArgs
@@ -131,7 +131,14 @@ def test_the_fleet_s_label_is_on_every_object(make: Make) -> None:
 def test_workloads_and_routes_are_not_awaited(make: Make) -> None:
     for found in recorded(make).resources:
         if found.type.startswith("kubernetes:"):
-            assert found.inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
+            assert found.inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true", **TAKE_BACK}
+
+
+@pytest.mark.parametrize("make", COMPONENTS.values(), ids=COMPONENTS)
+def test_fields_that_others_wrote_into_are_taken_back(make: Make) -> None:
+    for found in recorded(make).resources:
+        if found.type.startswith("kubernetes:"):
+            assert found.inputs["metadata"]["annotations"]["pulumi.com/patchForce"] == "true"
 
 
 @pytest.mark.parametrize("make", [a_gateway, a_serving_stack], ids=["InferenceGateway", "ServingStack"])
@@ -216,7 +223,8 @@ def test_a_namespace_says_whose_it_is() -> None:
             namespace_manifest("ml-team", "prod", "modelplane.ai/fleet"), "ml-team", ResourceOptions(provider=access())
         )
     )
-    assert recording.one("Namespace").inputs["metadata"] == {"name": "ml-team", "labels": LABELS}
+    metadata = {"name": "ml-team", "labels": LABELS, "annotations": TAKE_BACK}
+    assert recording.one("Namespace").inputs["metadata"] == metadata
 
 
 READINESS = {
