@@ -205,7 +205,8 @@ def test_what_others_changed_shows_where_one_looks_and_is_taken_back(fleet: Scra
     (deployment,) = fleet.objects("gpu-eu-west", "deployments", "-l", "modelplane.ai/fleet=demo")
     name = deployment["metadata"]["name"]
     fleet.kubectl("gpu-eu-west", "-n", "ml-team", "scale", "deployment", name, "--replicas=2")
-    fleet.kubectl("gpu-eu-west", "-n", "ml-team", "annotate", "deployment", name, "team=theirs")
+    theirs = ("annotate", "deployment", name, "team=theirs", "--field-manager=operator")
+    fleet.kubectl("gpu-eu-west", "-n", "ml-team", *theirs)
 
     assert fleet.run("preview", "--expect-no-changes").code == 0, "nobody has looked"
     looking = fleet.run("preview", "--expect-no-changes", "--refresh")
