@@ -1,31 +1,26 @@
 """From files to plain data with line numbers: which files, what a document is, what a text may not do.
 
-Scalars follow YAML 1.2, so `yes` and a date are texts. Nothing is executed or instantiated, aliases are counted, files
-are limited, and a file that cannot be read is a problem rather than an absence.
+Aliases are counted, files are limited, a key may appear once, and a file that cannot be read is a problem rather than
+an absence.
 """
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from ruamel.yaml.reader import ReaderError
-
 from api.base import Path as FieldPath
 from api.codes import Code
 from api.errors import Problem, Severity
+from api.nodes import Node, UnusableText, documents
 
 SUFFIXES = (".yaml", ".yml", ".json")
-LARGEST_FILE = 5 * 1024 * 1024
+LARGEST_FILE = 20 * 1024 * 1024
 MOST_ALIASED_VALUES = 100_000
 """How many values aliases may add to those that a document spells out."""
-
-_TAG = "tag:yaml.org,2002:"
 
 
 @dataclass(frozen=True)
@@ -38,13 +33,13 @@ class RawDocument:
 
     def line(self, path: FieldPath = ()) -> int:
         """The line of the field at a path, or of the last part of the path that is there; counted from 1."""
-        node, line = self.root, self.root.start_mark.line + 1
+        node, line = self.root, self.root.line
         for part in path:
-            found = _step(node, part)
+            found = node.child(part)
             if found is None:
                 break
             line, node = found
-        return int(line)
+        return line
 
 
 @dataclass
@@ -148,49 +143,53 @@ def _not_text(file: Path, content: bytes, at: int) -> Problem:
 
 
 def _parse(file: Path, text: str, reading: Reading) -> None:
-    hint = "correct the syntax there; nothing below it was read"
     found = 0
     try:
-        for root in YAML(typ="safe", pure=True).compose_all(text):
+        for root in documents(text):
             found += 1
             _add_document(file, root, reading)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = error.problem or error.context or "syntax error"
-        line = mark.line + 1 if mark else 1
-        reading.problems.append(_problem(Code.NOT_YAML, file, line, f"not YAML or JSON: {what}", hint))
-        return
-    except ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        message = "not YAML or JSON: a control character"
-        reading.problems.append(_problem(Code.NOT_YAML, file, line, message, "remove it or write it as an escape"))
-        return
-    except (YAMLError, ValueError) as error:
-        reading.problems.append(_problem(Code.NOT_YAML, file, 1, f"not YAML or JSON: {type(error).__name__}", hint))
-        return
-    except RecursionError:
-        message = "nested too deeply to be a document"
-        reading.problems.append(_problem(Code.TOO_LARGE, file, 1, message, "check brackets and indentation"))
+    except UnusableText as error:
+        if error.is_too_deep:
+            hint = "check brackets and indentation"
+            problem = _problem(Code.TOO_LARGE, file, error.line, "nested too deeply to be a document", hint)
+        else:
+            hint = "correct the syntax there; nothing below it was read"
+            problem = _problem(Code.NOT_YAML, file, error.line, f"not YAML or JSON: {error.message}", hint)
+        reading.problems.append(problem)
         return
     if not found:
         reading.problems.append(_empty(file, 1))
 
 
 def _add_document(file: Path, root: Node, reading: Reading) -> None:
-    if isinstance(root, ScalarNode) and root.tag == f"{_TAG}null":
-        reading.problems.append(_empty(file, root.start_mark.line + 1))
+    if root.tag == "null":
+        reading.problems.append(_empty(file, root.line))
         return
     construction = _Construction(file)
     value = construction.value(root)
     if construction.aliased > MOST_ALIASED_VALUES:
         message = f"aliases expand to more than {MOST_ALIASED_VALUES} values"
         hint = "write the values out, or share less"
-        line = root.start_mark.line + 1
-        reading.problems.append(_problem(Code.TOO_LARGE, file, line, message, hint))
+        reading.problems.append(_problem(Code.TOO_LARGE, file, root.line, message, hint))
         return
     reading.problems.extend(construction.problems)
     if not construction.problems:
-        reading.documents.append(RawDocument(file, value, root))
+        reading.documents.extend(_items(RawDocument(file, value, root)))
+
+
+def _items(document: RawDocument) -> Iterator[RawDocument]:
+    """The document, or what a `kind: List` holds, as `kubectl get -o yaml` writes it."""
+    value = document.value
+    if not isinstance(value, dict) or (value.get("apiVersion"), value.get("kind")) != ("v1", "List"):
+        yield document
+        return
+    found = document.root.child("items")
+    items = value.get("items")
+    if found is None or not isinstance(items, list):
+        yield document
+        return
+    for item, node in zip(items, found[1].value, strict=True):
+        yield from _items(RawDocument(document.file, item, node))
 
 
 class _Construction:
@@ -202,20 +201,16 @@ class _Construction:
         self.aliased = 0
         self._done: dict[int, tuple[Any, int]] = {}
         self._open: set[int] = set()
-        scalars = YAML(typ="safe", pure=True).constructor
-        self._makers: dict[str, Callable[[Node], Any]] = {
-            "null": lambda _: None,
-            "int": scalars.construct_yaml_int,
-            "float": scalars.construct_yaml_float,
-            "bool": scalars.construct_yaml_bool,
-            **dict.fromkeys(("str", "timestamp", "value"), lambda node: _joined_surrogates(node.value)),
-        }
 
     def value(self, node: Node) -> Any:
         """Construct a document; `problems` and `aliased` tell whether it may be used."""
         return self._construct(node)[0]
 
     def _construct(self, node: Node) -> tuple[Any, int]:
+        """A value, and how many values it is made of."""
+        return self._shared(node) if node.is_shared else self._fresh(node)
+
+    def _shared(self, node: Node) -> tuple[Any, int]:
         identity = id(node)
         if identity in self._done:
             value, size = self._done[identity]
@@ -231,33 +226,38 @@ class _Construction:
         return made
 
     def _fresh(self, node: Node) -> tuple[Any, int]:
-        if isinstance(node, MappingNode):
+        if node.shape == "scalar":
+            return self._scalar(node), 1
+        if node.shape == "map":
             return self._mapping(node)
-        if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
-            items = [self._construct(item) for item in node.value]
-            return [value for value, _ in items], 1 + sum(size for _, size in items)
-        return self._scalar(node), 1
+        if node.tag != "seq":
+            self._refuse_tag(node)
+            return None, 1
+        items = [self._construct(item) for item in node.value]
+        return [value for value, _ in items], 1 + sum(size for _, size in items)
 
-    def _mapping(self, node: MappingNode) -> tuple[Any, int]:
-        if node.tag != f"{_TAG}map":
+    def _mapping(self, node: Node) -> tuple[Any, int]:
+        if node.tag != "map":
             self._refuse_tag(node)
             return None, 1
         own: dict[str, Any] = {}
         merged: dict[str, Any] = {}
-        lines: dict[str, int] = {}
         total = 1
         for key_node, value_node in node.value:
             value, size = self._construct(value_node)
             total += size
-            if key_node.tag == f"{_TAG}merge":
+            if key_node.tag == "merge":
                 self._merge(merged, value, value_node)
             elif (key := self._key(key_node)) is not None:
                 if key in own:
-                    message = f"the key {key} is already on line {lines[key]}"
-                    self._refuse(Code.DUPLICATE_KEY, key_node, message, "keep one of the two")
+                    self._refuse_second(key, key_node, node)
                 own[key] = value
-                lines.setdefault(key, key_node.start_mark.line + 1)
-        return merged | own, total
+        return (merged | own if merged else own), total
+
+    def _refuse_second(self, key: str, node: Node, mapping: Node) -> None:
+        first = next(other for other, _ in mapping.value if other.value == node.value)
+        message = f"the key {key} is already on line {first.line}"
+        self._refuse(Code.DUPLICATE_KEY, node, message, "keep one of the two")
 
     def _merge(self, merged: dict[str, Any], value: Any, node: Node) -> None:
         for source in value if isinstance(value, list) else [value]:
@@ -267,51 +267,64 @@ class _Construction:
                 self._refuse(Code.NOT_YAML, node, "<< takes a mapping", "write << : *anchor of a mapping")
 
     def _key(self, node: Node) -> str | None:
-        if isinstance(node, ScalarNode) and node.tag != f"{_TAG}null":
-            return _joined_surrogates(str(node.value))
+        if node.shape == "scalar" and node.tag != "null":
+            return _joined_surrogates(node.value)
         self._refuse(Code.NOT_YAML, node, "a key must be a text", "write a plain name before the colon")
         return None
 
     def _scalar(self, node: Node) -> Any:
-        tag = str(node.tag).removeprefix(_TAG)
-        if tag not in self._makers or not isinstance(node, ScalarNode):
+        make = _MAKERS.get(node.tag)
+        if make is None:
             self._refuse_tag(node)
             return None
         try:
-            return self._makers[tag](node)
+            return make(node.value)
+        except AmbiguousNumber as error:
+            self._refuse(
+                Code.NOT_YAML, node, str(error), "put it in quotes if it is a text, else write it without the zero"
+            )
         except (ValueError, KeyError):
             self._refuse(Code.NOT_YAML, node, "no such number or text", "put it in quotes if it is a text")
-            return None
+        return None
 
     def _refuse_tag(self, node: Node) -> None:
-        shown = str(node.tag).replace(_TAG, "!!")
+        shown = node.tag if node.tag.startswith("!") else f"!!{node.tag}"
         self._refuse(Code.NOT_YAML, node, f"the tag {shown} is not supported", "remove the tag")
 
     def _refuse(self, code: Code, node: Node, message: str, hint: str) -> None:
-        self.problems.append(_problem(code, self.file, node.start_mark.line + 1, message, hint))
+        self.problems.append(_problem(code, self.file, node.line, message, hint))
+
+
+class AmbiguousNumber(Exception):
+    """A number with a leading zero: octal to YAML 1.1 and kubectl, decimal to YAML 1.2."""
+
+
+def _integer(text: str) -> int:
+    digits = text.replace("_", "").lstrip("+-")
+    if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
+        octal = f"{int(digits, 8)} to kubectl and " if not set(digits) & set("89") else ""
+        raise AmbiguousNumber(f"{text} is {octal}{int(digits)} to YAML 1.2")
+    return int(text.replace("_", ""), 0)
+
+
+def _number(text: str) -> float:
+    return float(re.sub(r"\.(inf|nan)", r"\1", text.replace("_", ""), flags=re.IGNORECASE))
 
 
 def _joined_surrogates(text: str) -> str:
     """JSON writes characters beyond the basic plane as two escapes, which YAML reads as two characters."""
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     return text
 
 
-def _step(node: Node, part: str | int) -> tuple[int, Node] | None:
-    if isinstance(node, MappingNode):
-        for key, value in node.value:
-            if isinstance(key, ScalarNode) and key.value == str(part) and key.tag != f"{_TAG}merge":
-                return key.start_mark.line + 1, value
-        for key, value in node.value:
-            if key.tag == f"{_TAG}merge":
-                for source in value.value if isinstance(value, SequenceNode) else [value]:
-                    if found := _step(source, part):
-                        return found
-    elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
-        item = node.value[part]
-        return item.start_mark.line + 1, item
-    return None
+_MAKERS: dict[str, Callable[[str], Any]] = {
+    "null": lambda _: None,
+    "int": _integer,
+    "float": _number,
+    "bool": lambda text: {"true": True, "false": False}[text.lower()],
+    **dict.fromkeys(("str", "timestamp", "value", "merge"), _joined_surrogates),
+}
 
 
 def _empty(file: Path, line: int) -> Problem:

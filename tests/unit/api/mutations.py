@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
-from ruamel.yaml.nodes import MappingNode, Node
 
 from api import shape
 from api.base import Path as FieldPath
 from api.loader import KINDS
+from api.nodes import Node
 from api.problems import field_path
 from api.reading import RawDocument, read_file
 
@@ -77,15 +77,15 @@ def _of_document(document: RawDocument) -> Iterator[Mutation]:
 
 
 def _of_model(document: RawDocument, model: type[BaseModel], node: Node, at: FieldPath) -> Iterator[Mutation]:
-    assert isinstance(node, MappingNode)
+    assert node.shape == "map"
     known = shape.fields(model)
     for key, value in node.value:
-        path, line, info = (*at, key.value), key.start_mark.line + 1, known[key.value]
+        path, line, info = (*at, key.value), key.line, known[key.value]
         typo = key.value + key.value[-1]
         written = json.dumps(typo) if document.file.suffix == ".json" else typo
         yield _mutation(document, "typo", model, (key, written, line, (*at, typo), path))
         for what, replacement, below in _wrong_values(info, _plain(document, path)):
-            line = (value if below else key).start_mark.line + 1
+            line = (value if below else key).line
             yield _mutation(document, what, model, (value, json.dumps(replacement), line, (*path, *below), path))
         yield from _inside(document, info.annotation, value, path)
 
@@ -108,11 +108,11 @@ def _mutation(
 ) -> Mutation:
     node, replacement, line, blamed, field = change
     text = document.file.read_text()
-    start = node.start_mark.index
-    end = start + len(text[start : node.end_mark.index].rstrip())
+    start = node.start
+    end = start + len(text[start : node.end].rstrip())
     name = field_path(field)
     return Mutation(
-        name=f"{document.file.relative_to(FLEETS)}:{node.start_mark.line + 1} {name} {what}",
+        name=f"{document.file.relative_to(FLEETS)}:{node.line} {name} {what}",
         file=document.file,
         text=text[:start] + replacement + text[end:],
         line=line,

@@ -36,7 +36,7 @@ def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
     assert silent == []
 
 
-RUNS_ALONE = {"validate": 0, "status": 0, "destroy": 0, "stacks": 0, "env": 0, "version": 0, "explain": 0, "local status": 0}
+RUNS_ALONE = dict.fromkeys(("validate", "status", "destroy", "stacks", "env", "version", "explain", "local status"), 0)
 """Examples that need no cluster, with their exit codes; the others are run where a local fleet is up."""
 
 
