@@ -35,7 +35,12 @@ class Model(BaseModel):
     """A part of a document. Unknown fields are errors, because a dropped typo would drop a GPU request."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, hide_input_in_errors=True
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
     def faults(self) -> Iterable[Fault]:

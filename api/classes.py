@@ -12,27 +12,28 @@ from api.grammar import (
     DnsLabel,
     DnsSubdomain,
     Integer,
-    Text,
-    Text63,
     is_match,
     is_quantity,
     is_semver,
 )
-from api.terms import Cloud, named
+from api.recipes import Provisioning
+from api.terms import named
 
 GPU_DRIVER = "gpu.nvidia.com"
 _NOMINAL_GIB = (24, 48, 80, 94, 141, 180, 192)
-
-DiskSize = Annotated[Integer, Field(ge=10)]
 
 
 class Attribute(Model):
     """A typed fact about a device; exactly one of the four is set."""
 
     string: Annotated[str, Field(max_length=253)] | None = None
+    """A text of at most 253 characters."""
     version: Annotated[str, Field(max_length=32)] | None = None
+    """A semantic version without a leading v, as in 9.0.0."""
     boolean: Annotated[Boolean | None, Field(alias="bool")] = None
+    """A truth value."""
     integer: Annotated[Annotated[Integer, Field(ge=-(2**63), le=2**63 - 1)] | None, Field(alias="int")] = None
+    """A whole number of 64 bits."""
 
     def faults(self) -> Iterator[Fault]:
         """ICL-V7 and ICL-N5."""
@@ -49,6 +50,7 @@ class Capacity(Model):
     """A quantity of a device: usable as the driver reports it, not nominal."""
 
     value: Annotated[str, Field(min_length=1, max_length=32)]
+    """A Kubernetes quantity, as in 81559Mi; not negative."""
 
     def faults(self) -> Iterator[Fault]:
         """ICL-N4."""
@@ -61,12 +63,19 @@ class Device(Model):
     """One kind of device that a node has. DRA devices are matched and claimed, Synthetic ones only matched."""
 
     name: DnsLabel
+    """Name of the entry within the class, as in gpu or nic: a DNS label."""
     claim: Literal["DRA", "Synthetic"] = "DRA"
+    """DRA: selectors match it and engines claim it. Synthetic: a fact about the node, matched and never claimed."""
     driver: DnsSubdomain
+    """DRA driver of the device, as in gpu.nvidia.com; also the domain of attributes and capacities without one."""
     device_class_name: DnsSubdomain | None = None
+    """DeviceClass on the cluster that the device is claimed through; needed for DRA, ignored for Synthetic."""
     count: Annotated[Integer, Field(ge=1, le=64)] = 1
+    """How many of them one node has."""
     attributes: Annotated[dict[str, Attribute], Field(max_length=32)] = {}
+    """Facts that selectors compare, by identifier or domain/identifier."""
     capacity: Annotated[dict[str, Capacity], Field(max_length=32)] = {}
+    """Quantities that selectors compare, by identifier or domain/identifier."""
 
     def faults(self) -> Iterator[Fault]:
         """ICL-V6 and ICL-N6."""
@@ -86,97 +95,15 @@ class Device(Model):
             yield Fault("ICL-N8", ("capacity", "memory", "value"), message, hint)
 
 
-class Accelerator(Model):
-    """The GPU model and count of one node; only GKE attaches by it, the scheduler never reads it."""
-
-    type: Text63
-    count: Annotated[Integer, Field(ge=1, le=16)]
-
-
-class GKENodes(Model):
-    """How GKE makes such a node."""
-
-    machine_type: Text
-    disk_size_gb: DiskSize = 100
-    accelerator: Accelerator
-
-
-class EKSNodes(Model):
-    """How EKS makes such a node."""
-
-    instance_type: Text
-    disk_size_gb: DiskSize = 100
-    accelerator: Accelerator
-
-
-class AKSNodes(Model):
-    """How AKS makes such a node."""
-
-    vm_size: Text
-    disk_size_gb: DiskSize = 100
-    accelerator: Accelerator
-
-
-class NebiusNodes(Model):
-    """How Nebius makes such a node."""
-
-    platform: Text63
-    preset: Text63
-    disk_size_gb: DiskSize = 100
-    drivers_preset: Text63 = "cuda13.0"
-    accelerator: Accelerator
-
-
-class VultrNodes(Model):
-    """How Vultr makes such a node; the plan fixes the disk."""
-
-    plan: Text63
-    accelerator: Accelerator
-
-
-class Provisioning(Model):
-    """The cloud that makes the nodes, with its block."""
-
-    provider: Cloud
-    gke: GKENodes | None = None
-    eks: EKSNodes | None = None
-    aks: AKSNodes | None = None
-    nebius: NebiusNodes | None = None
-    vultr: VultrNodes | None = None
-
-    _RULES: ClassVar[dict[str, str]] = {
-        "GKE": "ICL-V1",
-        "EKS": "ICL-V2",
-        "AKS": "ICL-V3",
-        "Nebius": "ICL-V4",
-        "Vultr": "ICL-V5",
-    }
-
-    @property
-    def block(self) -> GKENodes | EKSNodes | AKSNodes | NebiusNodes | VultrNodes:
-        """The provider's own block; rules ICL-V1 to V5 say it is there."""
-        blocks = (self.gke, self.eks, self.aks, self.nebius, self.vultr)
-        return next(block for block in blocks if block is not None)
-
-    def faults(self) -> Iterator[Fault]:
-        """ICL-V1 to ICL-V5 and ICL-N1."""
-        for provider, rule in self._RULES.items():
-            field = provider.lower()
-            present = getattr(self, field) is not None
-            if provider == self.provider and not present:
-                hint = f"add the {field} block, or name another provider"
-                yield Fault(rule, (field,), f"provider {provider} needs this block", hint)
-            if provider != self.provider and present:
-                hint = f"remove it, or set provider: {provider}"
-                yield Fault("ICL-N1", (field,), f"does not belong to provider {self.provider}", hint)
-
-
 class InferenceClassSpec(Model):
     """What one node of the class has, and how it is made; no provisioning means bring your own."""
 
     description: str = ""
+    """A note for people; nothing reads it."""
     provisioning: Provisioning | None = None
+    """How a cloud makes such nodes; leave it out for nodes that somebody else makes."""
     devices: Annotated[tuple[Device, ...], Field(min_length=1, max_length=16)]
+    """What one node has, one entry for each kind of device, 1 to 16, each name once."""
 
     def faults(self) -> Iterator[Fault]:
         """Device names are unique (schema)."""
@@ -206,6 +133,7 @@ class InferenceClass(Kind):
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
     kind: Literal["InferenceClass"] = "InferenceClass"
     spec: InferenceClassSpec
+    """What a node of the class has, and how it is made."""
 
 
 def _key_faults(field: str, entries: dict[str, Attribute] | dict[str, Capacity]) -> Iterator[Fault]:

@@ -1,6 +1,5 @@
-"""InferenceCluster: one cluster that serves models, built for the fleet or handed over ready-made."""
+"""InferenceCluster: one cluster that serves models, its serving stack, taints and pools of GPU nodes."""
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
@@ -11,188 +10,41 @@ from api.grammar import (
     CAPACITY_RESERVATION,
     DnsLabel,
     Integer,
-    Text32,
     Text63,
     Text253,
     is_label_key,
     is_label_value,
     is_match,
 )
+from api.sources import ClusterSource
 from api.terms import Source, Stack, Taint, named
 
-OLDEST_KUBERNETES = (1, 34)
-FIRST_KUBERNETES_WITH_STABLE_DRA = (1, 35)
 MOST_NODES = 1000
 
 NodeCount = Annotated[Integer, Field(ge=0, le=MOST_NODES)]
-
-
-class SecretRef(Model):
-    """A kubeconfig in a Secret of `modelplane-system`."""
-
-    name: Text253
-    key: Text253 = "kubeconfig"
-
-
-class IdentitySecretRef(Model):
-    """A cloud identity that is layered over a kubeconfig without credentials of its own."""
-
-    name: Text253
-    key: Text253 = "private_key"
-    type: Literal["GoogleApplicationCredentials", "AWSWebIdentityCredentials", "NebiusServiceAccountCredentials"] = (
-        "GoogleApplicationCredentials"
-    )
-
-
-class ExistingCache(Model):
-    """Model cache storage of a cluster that was handed over."""
-
-    storage_class_name: Text253 | None = None
-
-
-class ExistingCluster(Model):
-    """A cluster that somebody else runs; only software on it is managed."""
-
-    secret_ref: SecretRef
-    identity_secret_ref: IdentitySecretRef | None = None
-    cache: ExistingCache | None = None
-
-
-class Credentials(Model):
-    """The credentials a cloud is called with: `name` is an entry of Fleet.spec.credentials."""
-
-    type: Literal["ProviderConfig", "ClusterProviderConfig"] = "ClusterProviderConfig"
-    name: Text253 = "default"
-
-
-class CloudCluster(Model):
-    """What the clouds' blocks have in common."""
-
-    kubernetes_version: str
-    credentials: Credentials = Credentials()
-
-    def faults(self) -> Iterator[Fault]:
-        """IC-N9."""
-        version = self.kubernetes_version
-        at = ("kubernetesVersion",)
-        if not 1 <= len(version) <= 16 or (number := kubernetes_number(version)) is None:
-            yield Fault("IC-N9", at, f"{version!r} is not a Kubernetes version", 'write one such as "1.36"')
-        elif number < OLDEST_KUBERNETES:
-            yield Fault("IC-N9", at, f"{version} is too old for device claims", 'take "1.35" or newer')
-
-    def cautions(self) -> Iterator[Fault]:
-        """Between the floor and the first version that asks for nothing extra."""
-        number = kubernetes_number(self.kubernetes_version)
-        if number and number < FIRST_KUBERNETES_WITH_STABLE_DRA:
-            message = f"device claims are only stable from 1.35; {self.kubernetes_version} may not match every device"
-            yield Fault("IC-N9", ("kubernetesVersion",), message, 'take "1.35" or newer where the cloud offers it')
-
-
-class GKECluster(CloudCluster):
-    """A cluster on Google Cloud."""
-
-    region: Text32
-    kubernetes_version: str = "1.35"
-
-
-class EKSCluster(CloudCluster):
-    """A cluster on AWS."""
-
-    region: Text32
-    kubernetes_version: str = "1.36"
-
-
-class AKSCluster(CloudCluster):
-    """A cluster on Azure."""
-
-    location: Text32
-    kubernetes_version: str = "1.34"
-
-
-class NebiusCluster(CloudCluster):
-    """A cluster on Nebius; the block may be empty."""
-
-    kubernetes_version: str = "1.34"
-
-
-class VultrCluster(CloudCluster):
-    """A cluster on Vultr, whose versions carry a build number."""
-
-    region: Text32
-    kubernetes_version: str = "v1.36.1+3"
-
-    def faults(self) -> Iterator[Fault]:
-        """IC-N9, in Vultr's form."""
-        if is_match(r"v[0-9]+\.[0-9]+\.[0-9]+\+[0-9]+", self.kubernetes_version):
-            yield from super().faults()
-        else:
-            message = f"{self.kubernetes_version!r} is not a version of Vultr's"
-            yield Fault("IC-N9", ("kubernetesVersion",), message, "write the whole version, as in v1.36.1+3")
-
-
-class ClusterSource(Model):
-    """Where the cluster comes from, with that source's block."""
-
-    source: Source
-    existing: ExistingCluster | None = None
-    gke: GKECluster | None = None
-    eks: EKSCluster | None = None
-    aks: AKSCluster | None = None
-    nebius: NebiusCluster | None = None
-    vultr: VultrCluster | None = None
-
-    _RULES: ClassVar[dict[str, str]] = {
-        "Existing": "IC-V1",
-        "GKE": "IC-V2",
-        "EKS": "IC-V3",
-        "AKS": "IC-V4",
-        "Nebius": "IC-V5",
-        "Vultr": "IC-V6",
-    }
-
-    @property
-    def cloud(self) -> CloudCluster | None:
-        """The cloud's own block; None for a cluster that was handed over."""
-        blocks = (self.gke, self.eks, self.aks, self.nebius, self.vultr)
-        return next((block for block in blocks if block is not None), None)
-
-    @property
-    def region(self) -> str:
-        """Region or location as the cloud calls it; empty where the source has none."""
-        block = self.cloud
-        return str(getattr(block, "region", "") or getattr(block, "location", ""))
-
-    def faults(self) -> Iterator[Fault]:
-        """IC-V1 to IC-V6 and IC-N1."""
-        for source, rule in self._RULES.items():
-            field = source.lower()
-            present = getattr(self, field) is not None
-            if source == self.source and not present:
-                even = ", even if empty" if source == "Nebius" else ""
-                hint = f"add the {field} block, or name another source"
-                yield Fault(rule, (field,), f"source {source} needs this block{even}", hint)
-            if source != self.source and present:
-                hint = f"remove it, or set source: {source}"
-                yield Fault("IC-N1", (field,), f"does not belong to source {self.source}", hint)
 
 
 class CapacityBlock(Model):
     """A purchased AWS Capacity Block."""
 
     capacity_reservation_id: Annotated[str, Field(min_length=4, max_length=64, pattern=CAPACITY_RESERVATION)]
+    """Id of the reservation from the purchase, as in cr-0123456789abcdef0."""
 
 
 class InfiniBand(Model):
     """An existing physical fabric of Nebius."""
 
     fabric: Text63
+    """Id of an existing physical fabric, as in fabric-2."""
 
 
 class Fabric(Model):
     """The fast network between the nodes of a pool; the text None means plain TCP."""
 
     type: Literal["None", "EFA", "InfiniBand"] = "None"
+    """Kind of network: EFA on EKS, InfiniBand on Nebius and AKS, or the text None for plain TCP."""
     infiniband: InfiniBand | None = None
+    """Details of an InfiniBand network; needed on Nebius, refused on AKS."""
 
     def faults(self) -> Iterator[Fault]:
         """IC-V8."""
@@ -205,13 +57,23 @@ class NodePool(Model):
     """A pool of GPU nodes of one class; without minimum and maximum its size is fixed."""
 
     name: Annotated[DnsLabel, Field(max_length=40)]
+    """Name of the pool, and value of the node label modelplane.ai/pool. Not system; on AKS lower-case letters and digits
+    only, at most 12, the first a letter.
+    """
     class_name: Text253
+    """The InferenceClass that says what a node of the pool has."""
     node_count: NodeCount = 1
+    """Nodes to begin with, or all of them where the pool has a fixed size; 0 to 1000."""
     min_node_count: NodeCount | None = None
+    """Nodes that the autoscaler leaves at least, 0 to nodeCount; needs maxNodeCount."""
     max_node_count: Annotated[Integer, Field(ge=1, le=MOST_NODES)] | None = None
+    """Nodes that the autoscaler makes at most, nodeCount to 1000; without it the pool has a fixed size."""
     zones: tuple[Text63, ...] = ()
+    """Zones that the nodes may be in: one to eight on GKE and EKS, at most three on AKS, without effect elsewhere."""
     capacity_block: CapacityBlock | None = None
+    """A purchased AWS Capacity Block that the nodes come from; EKS only."""
     fabric: Fabric | None = None
+    """The fast network between the nodes; without it they talk plain TCP."""
 
     def faults(self) -> Iterator[Fault]:
         """IC-N3 (reserved name) and IC-N4."""
@@ -232,9 +94,13 @@ class InferenceClusterSpec(Model):
     """Source, serving stack, taints and GPU pools of one cluster."""
 
     cluster: ClusterSource
+    """Where the cluster comes from; cannot change once it is made."""
     stack: Stack = "Standard"
+    """The serving stack: how gangs run and how weights travel; cannot change once the cluster is made."""
     taints: tuple[Taint, ...] = ()
+    """Taints of the whole cluster; a deployment needs a toleration for each. One entry for each key and effect."""
     node_pools: Annotated[tuple[NodePool, ...] | None, Field(min_length=1, max_length=8)] = None
+    """Pools of GPU nodes, one to eight, each name once; a system pool is added where Modelplane makes the cluster."""
 
     def faults(self) -> Iterator[Fault]:
         """IC-N2, IC-N10, the keyed lists and, for each pool, what its source allows."""
@@ -270,12 +136,7 @@ class InferenceCluster(Kind):
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
     kind: Literal["InferenceCluster"] = "InferenceCluster"
     spec: InferenceClusterSpec
-
-
-def kubernetes_number(version: str) -> tuple[int, int] | None:
-    """Major and minor of a version such as `1.36`, `v1.36.1+3` or `1.35.2-gke.100`; None where it is none."""
-    found = re.fullmatch(r"v?([0-9]+)\.([0-9]+)(?:[.+-][0-9A-Za-z.+-]*)?", version)
-    return (int(found[1]), int(found[2])) if found else None
+    """The cluster that is wanted."""
 
 
 def _taint_faults(taint: Taint, at: Path) -> Iterator[Fault]:

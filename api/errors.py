@@ -43,6 +43,8 @@ class Problem:
     """Field path inside the document, as in `spec.template.spec.engines[0].name`."""
     hint: str = ""
     severity: Severity = Severity.ERROR
+    rule: str = ""
+    """Id of the rule of the API that is broken, as in `MD-V11`; see api.rules. Empty where no single rule is."""
 
     @property
     def where(self) -> str:

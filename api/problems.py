@@ -84,7 +84,9 @@ class Describer:
         self.document = document
         self.subject = subject
 
-    def problem(self, code: Code, path: Path, message: str, hint: str, severity: Severity = Severity.ERROR) -> Problem:
+    def problem(
+        self, code: Code, path: Path, message: str, hint: str, severity: Severity = Severity.ERROR, rule: str = ""
+    ) -> Problem:
         """One problem at a path of the document."""
         return Problem(
             code=code,
@@ -95,6 +97,7 @@ class Describer:
             path=field_path(path),
             hint=hint,
             severity=severity,
+            rule=rule,
         )
 
     def fault(self, fault: Fault, at: Path, severity: Severity = Severity.ERROR) -> Problem:
@@ -102,7 +105,7 @@ class Describer:
         code = Code.CAUTION if severity is Severity.WARNING else Code.BROKEN_RULE
         if fault.rule == "schema":
             code = Code.DUPLICATE_ENTRY
-        return self.problem(code, (*at, *fault.at), fault.message, fault.hint, severity)
+        return self.problem(code, (*at, *fault.at), fault.message, fault.hint, severity, fault.rule)
 
     def cautions(self, kind: Kind) -> Iterator[Problem]:
         """Everything inside a valid document that is reported and goes on."""
@@ -115,20 +118,34 @@ class Describer:
         details = [detail for detail in error.errors(include_url=False) if not is_echo(detail)]
         misspelt = _misspelt(kind, details)
         for detail in details:
-            path = _path(detail)
+            path = _path(kind, detail)
             if detail["type"] == "broken_rule":
                 for fault in detail["ctx"]["faults"]:
                     yield self.fault(fault, path)
             elif detail["type"] == "extra_forbidden":
                 yield self._unknown(kind, path, misspelt.get(path))
+            elif detail["type"].startswith("union_tag"):
+                yield self._undecided(kind, path, detail["input"])
             elif detail["type"] != "missing":
                 yield self._wrong(kind, path, detail)
             elif path not in misspelt.values():
                 yield self._missing(kind, path)
 
+    def _undecided(self, kind: type[Kind], path: Path, value: dict[str, Any]) -> Problem:
+        """The field that says what the others may be is missing, misspelt or none of its values."""
+        here = shape.at(kind, path)
+        name = shape.discriminator(here)
+        if name in value:
+            return self._wrong(kind, (*path, name), {"type": "literal_error", "input": value[name]})
+        unknown = [key for key in value if key not in shape.fields(here)]
+        typo = next((key for key in unknown if near_name(key, [name])), None)
+        if typo is not None:
+            return self.problem(Code.UNKNOWN_FIELD, (*path, typo), "unknown field", f"did you mean {name}?")
+        return self._missing(kind, (*path, name))
+
     def _unknown(self, kind: type[Kind], path: Path, meant: Path | None) -> Problem:
         parent = shape.at(kind, path[:-1])
-        known = shape.fields(parent) if isinstance(parent, type) and issubclass(parent, BaseModel) else {}
+        known = shape.fields(parent)
         hint = f"did you mean {meant[-1]}?" if meant else suggestion(str(path[-1]), known)
         if path == ("status",):
             hint = "remove it: documents say what is wanted, the status is observed"
@@ -138,7 +155,7 @@ class Describer:
         wanted = _wanted(shape.at(kind, path))
         return self.problem(Code.MISSING_FIELD, path, "is required", f"add {path[-1]}: {wanted}")
 
-    def _wrong(self, kind: type[Kind], path: Path, detail: ErrorDetails) -> Problem:
+    def _wrong(self, kind: type[Kind], path: Path, detail: Mapping[str, Any]) -> Problem:
         name, limits = detail["type"], detail.get("ctx", {})
         if name == "string_pattern_mismatch":
             what = DESCRIPTIONS.get(limits["pattern"].removeprefix("^$|"), f"the form {limits['pattern']}")
@@ -157,12 +174,12 @@ class Describer:
 
 def _misspelt(kind: type[Kind], details: list[ErrorDetails]) -> dict[Path, Path]:
     """Unknown fields that stand for a missing one beside them, so that one typo is one problem."""
-    missing = {_path(detail) for detail in details if detail["type"] == "missing"}
+    missing = {_path(kind, detail) for detail in details if detail["type"] == "missing"}
     pairs: dict[Path, Path] = {}
-    for path in (_path(detail) for detail in details if detail["type"] == "extra_forbidden"):
+    for path in (_path(kind, detail) for detail in details if detail["type"] == "extra_forbidden"):
         parent = shape.at(kind, path[:-1])
         beside = [str(other[-1]) for other in missing - set(pairs.values()) if other[:-1] == path[:-1]]
-        near = near_name(str(path[-1]), shape.fields(parent)) if parent is not None else None
+        near = near_name(str(path[-1]), shape.fields(parent))
         if near in beside:
             pairs[path] = (*path[:-1], near)
         elif near is None and len(beside) == 1:
@@ -170,8 +187,8 @@ def _misspelt(kind: type[Kind], details: list[ErrorDetails]) -> dict[Path, Path]
     return pairs
 
 
-def _path(detail: ErrorDetails) -> Path:
-    return tuple(part for part in detail["loc"] if part != "[key]")
+def _path(kind: type[Kind], detail: ErrorDetails) -> Path:
+    return shape.document_path(kind, detail["loc"])
 
 
 def _limit(name: str, limits: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -93,8 +93,8 @@ def _of_model(document: RawDocument, model: type[BaseModel], node: Node, at: Fie
 def _inside(document: RawDocument, annotation: Any, node: Node, at: FieldPath) -> Iterator[Mutation]:
     """The models inside a list or map, each entry."""
     kind = shape.bare(annotation)
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        yield from _of_model(document, kind, node, at)
+    if model := shape.variant(kind, _plain(document, at)):
+        yield from _of_model(document, model, node, at)
     elif get_origin(kind) is tuple:
         for index, item in enumerate(node.value):
             yield from _inside(document, get_args(kind)[0], item, (*at, index))

@@ -20,7 +20,7 @@ def broken(kind: type[Kind], plain: Plain) -> list[Broken]:
         details = [detail for detail in error.errors() if not is_echo(detail)]
         assert {detail["type"] for detail in details} == {"broken_rule"}, details
         return [
-            (fault.rule, field_path((*detail["loc"], *fault.at)))
+            (fault.rule, field_path((*shape.document_path(kind, detail["loc"]), *fault.at)))
             for detail in details
             for fault in detail["ctx"]["faults"]
             if fault.message and fault.hint
