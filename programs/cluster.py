@@ -4,6 +4,7 @@ import pulumi
 
 from api import names
 from api.clusters import InferenceCluster
+from api.documents import FleetDocuments
 from api.errors import InvocationError, ModelplaneError
 from programs.context import Context
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
@@ -25,17 +26,8 @@ def program(context: Context) -> None:
     if existing is None:
         raise AssertionError("preflight refuses a source other than Existing")
     kubeconfig = secret_value(context, existing.secret_ref.name, existing.secret_ref.key, names.SYSTEM_NAMESPACE)
-    declared = ClusterOutputs(
-        cluster=cluster.name,
-        inputs=ClusterInputs(source=cluster.spec.cluster.source, stack=cluster.spec.stack),
-        kubeconfig="",
-        pools=_pools(context, cluster, last),
-        storage_class=existing.cache.storage_class_name if existing.cache else None,
-        stack=cluster.spec.stack,
-        assumed=context.preview and last is None,
-    )
-    if last is not None:
-        _refuse_changed_inputs(cluster, last.inputs, declared.inputs)
+    workloads = context.read(WorkloadsOutputs, "workloads", cluster.name)
+    declared = declared_outputs(context.documents, cluster, last, workloads, assumed=context.preview and last is None)
     if context.preview:
         outputs = as_last_seen(declared, last)
     else:
@@ -47,6 +39,35 @@ def program(context: Context) -> None:
     for key, value in outputs.plain().items():
         pulumi.export(key, value)
     pulumi.export("kubeconfig", pulumi.Output.secret(kubeconfig))
+
+
+def declared_outputs(
+    documents: FleetDocuments,
+    cluster: InferenceCluster,
+    last: ClusterOutputs | None,
+    workloads: WorkloadsOutputs | None,
+    *,
+    assumed: bool = False,
+) -> ClusterOutputs:
+    """What a cluster is by its documents, pools included that replicas are still pinned to; its kubeconfig left out.
+
+    Raises:
+        InvocationError: an immutable field was edited.
+
+    """
+    existing = cluster.spec.cluster.existing
+    declared = ClusterOutputs(
+        cluster=cluster.name,
+        inputs=ClusterInputs(source=cluster.spec.cluster.source, stack=cluster.spec.stack),
+        kubeconfig="",
+        pools=_pools(documents, cluster, last, workloads),
+        storage_class=existing.cache.storage_class_name if existing and existing.cache else None,
+        stack=cluster.spec.stack,
+        assumed=assumed,
+    )
+    if last is not None:
+        _refuse_changed_inputs(cluster, last.inputs, declared.inputs)
+    return declared
 
 
 def _refuse_changed_inputs(cluster: InferenceCluster, deployed: ClusterInputs, wanted: ClusterInputs) -> None:
@@ -105,12 +126,16 @@ def _document(context: Context) -> InferenceCluster:
     return cluster
 
 
-def _pools(context: Context, cluster: InferenceCluster, last: ClusterOutputs | None) -> tuple[PoolFacts, ...]:
+def _pools(
+    documents: FleetDocuments,
+    cluster: InferenceCluster,
+    last: ClusterOutputs | None,
+    workloads: WorkloadsOutputs | None,
+) -> tuple[PoolFacts, ...]:
     """Declared pools, and those that left the documents while replicas are still pinned to them."""
-    declared = declared_pools(context.documents, cluster.name)
+    declared = declared_pools(documents, cluster.name)
     if last is None:
         return declared
-    workloads = context.read(WorkloadsOutputs, "workloads", cluster.name)
     in_use = set(workloads.pools) if workloads else set()
     names_declared = {pool.name for pool in declared}
     leaving = [pool for pool in last.pools if pool.name not in names_declared and pool.name in in_use]

@@ -56,23 +56,35 @@ def plan_placement(
     if preview:
         observed = _assuming_ready(observed)
     last = observed.last or PlacementOutputs()
-    active = [entry for entry in last.ledger.replicas if entry.state == "active"]
-    retiring = [entry for entry in last.ledger.replicas if entry.state == "retiring" and _listed(entry, observed)]
-    snapshot = Snapshot(
-        clusters=_clusters(documents, observed, last.ledger, leaving, preview=preview),
-        deployments=tuple(documents.deployments[key] for key in sorted(documents.deployments)),
-        replicas=tuple(placed(entry, last.ledger, applied=_listed(entry, observed)) for entry in active),
-        retiring=tuple(placed(entry, last.ledger, applied=True) for entry in retiring),
-        caches={},
-    )
-    plan = schedule(snapshot)
-    ledger = _next_ledger(documents, observed, last.ledger, plan, retiring)
+    plan = schedule(snapshot_of(documents, observed, preview=preview, leaving=leaving))
+    ledger = _next_ledger(documents, observed, last.ledger, plan, _retiring(observed))
     deployments = {
         f"{namespace}/{name}": _state(plan.deployments[namespace, name], observed, last, f"{namespace}/{name}", now)
         for namespace, name in sorted(documents.deployments)
     }
     assumed = preview and any(_is_assumed(observed.serving.get(name)) for name in documents.clusters)
     return PlacementOutputs(ledger=ledger, deployments=deployments, assumed=assumed)
+
+
+def snapshot_of(
+    documents: FleetDocuments, observed: Observed, *, preview: bool = False, leaving: Collection[str] = ()
+) -> Snapshot:
+    """What the scheduler decides from; the arguments are those of `plan_placement`."""
+    last = observed.last or PlacementOutputs()
+    active = [entry for entry in last.ledger.replicas if entry.state == "active"]
+    return Snapshot(
+        clusters=_clusters(documents, observed, last.ledger, leaving, preview=preview),
+        deployments=tuple(documents.deployments[key] for key in sorted(documents.deployments)),
+        replicas=tuple(placed(entry, last.ledger, applied=_listed(entry, observed)) for entry in active),
+        retiring=tuple(placed(entry, last.ledger, applied=True) for entry in _retiring(observed)),
+        caches={},
+    )
+
+
+def _retiring(observed: Observed) -> list[LedgerReplica]:
+    """Entries that an earlier plan dropped and that their clusters still render."""
+    replicas = observed.last.ledger.replicas if observed.last else ()
+    return [entry for entry in replicas if entry.state == "retiring" and _listed(entry, observed)]
 
 
 def _assuming_ready(observed: Observed) -> Observed:
