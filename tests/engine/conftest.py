@@ -2,7 +2,15 @@
 
 import pytest
 
-LONG = {"test_interrupts", "test_kills", "test_moves", "test_plain", "test_preview", "test_stops"}
+LONG = {
+    "test_interrupts",
+    "test_kills",
+    "test_lost_documents",
+    "test_moves",
+    "test_plain",
+    "test_preview",
+    "test_stops",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

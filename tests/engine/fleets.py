@@ -9,15 +9,18 @@ import subprocess
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "local"
 STEPS = ROOT / "examples" / "local-steps"
 COMMAND_SECONDS = 400
+EVALUATED = 'set -eu; eval "$1"; shift; exec "$@"'
 
 
 def free_port() -> int:
@@ -75,6 +78,44 @@ class Scratch:
             stdin=subprocess.DEVNULL,
         )
         return Done(done.returncode, done.stdout, done.stderr)
+
+    def documents(self) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+        """Plain documents by the file that they are in."""
+        for file in sorted(self.directory.glob("*.yaml")):
+            yield file, [document for document in YAML(typ="safe").load_all(file.read_text()) if document]
+
+    def edit(self, kind: str, name: str, change: Callable[[dict[str, Any]], Any]) -> None:
+        """Change one document by a function of its plain data; None takes it out."""
+        for file, documents in self.documents():
+            found = [it for it in documents if (it["kind"], it["metadata"]["name"]) == (kind, name)]
+            if found:
+                kept = [it for it in documents if it not in found or change(it) is not None]
+                file.write_text("".join(f"---\n{json.dumps(document)}\n" for document in kept))
+                if not kept:
+                    file.unlink()
+                return
+        raise AssertionError(f"no {kind} {name}")
+
+    def shell(self, *command: str, **variables: str) -> Done:
+        """Run a command where `modelplane env` was evaluated, with variables that are set afterwards."""
+        lines = self.run("env")
+        assert lines.code == 0, lines.err
+        text = lines.out + "".join(f"export {name}='{value}'\n" for name, value in variables.items())
+        done = subprocess.run(
+            ["sh", "-c", EVALUATED, "sh", text, *command],
+            cwd=ROOT,
+            env={name: value for name, value in os.environ.items() if not name.startswith(("PULUMI_", "MODELPLANE_F"))},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def pulumi(self, *arguments: str, **variables: str) -> Done:
+        """Run plain Pulumi in the checkout, as one does who has evaluated `modelplane env`."""
+        return self.shell("pulumi", *arguments, "--non-interactive", **variables)
 
     def kubeconfig(self, cluster: str) -> Path:
         return self.directory / ".modelplane" / "local" / cluster / "kubeconfig"

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from engine.fleets import Scratch
-from ruamel.yaml import YAML
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(1200)]
 
@@ -26,22 +25,6 @@ CRASH = {"local.modelplane.ai/hold": "crash"}
 
 class Fleet(Scratch):
     """The scratch fleet with edits that tests make to its documents."""
-
-    def documents(self) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
-        for file in sorted(self.directory.glob("*.yaml")):
-            yield file, [document for document in YAML(typ="safe").load_all(file.read_text()) if document]
-
-    def edit(self, kind: str, name: str, change: Any) -> None:
-        """Change one document by a function of its plain data; None takes it out."""
-        for file, documents in self.documents():
-            found = [it for it in documents if (it["kind"], it["metadata"]["name"]) == (kind, name)]
-            if found:
-                kept = [it for it in documents if it not in found or change(it) is not None]
-                file.write_text("".join(f"---\n{json.dumps(document)}\n" for document in kept))
-                if not kept:
-                    file.unlink()
-                return
-        raise AssertionError(f"no {kind} {name}")
 
     def taint(self, cluster: str, effect: str | None) -> None:
         def change(document: dict[str, Any]) -> Any:

@@ -16,7 +16,6 @@ from ruamel.yaml import YAML
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(1200)]
 
 EAST = "gpu-us-east"
-EVALUATED = 'set -eu; eval "$1"; shift; exec "$@"'
 STACKS = [
     "demo.gateway",
     "demo.cluster.gpu-eu-west",
@@ -33,27 +32,7 @@ CREATED = [*STACKS[:2], STACKS[3], STACKS[2], *STACKS[4:6], STACKS[8], *STACKS[6
 
 
 class Fleet(Scratch):
-    """The scratch fleet, with plain Pulumi as a reader of the documents uses it: in the checkout."""
-
-    def shell(self, *command: str, **variables: str) -> Done:
-        """Run a command where `modelplane env` was evaluated, with variables that are set afterwards."""
-        lines = self.run("env")
-        assert lines.code == 0, lines.err
-        text = lines.out + "".join(f"export {name}='{value}'\n" for name, value in variables.items())
-        done = subprocess.run(
-            ["sh", "-c", EVALUATED, "sh", text, *command],
-            cwd=ROOT,
-            env={name: value for name, value in os.environ.items() if not name.startswith(("PULUMI_", "MODELPLANE_F"))},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
-
-    def pulumi(self, *arguments: str, **variables: str) -> Done:
-        return self.shell("pulumi", *arguments, "--non-interactive", **variables)
+    """The scratch fleet, with what plain Pulumi and the driver make of it."""
 
     def preview(self, stack: str, *arguments: str, **variables: str) -> Done:
         return self.pulumi("preview", "--expect-no-changes", "--stack", stack, *arguments, **variables)
