@@ -1,5 +1,6 @@
 """The `routing` stack: endpoints and services on the hub."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from programs.gateway import HUB
 from programs.guard import guard
 from programs.outputs import (
     UNKNOWN,
+    ClusterOutputs,
     EndpointState,
     GatewayOutputs,
     PlacementOutputs,
@@ -27,7 +29,7 @@ from programs.outputs import (
     ServingOutputs,
     WorkloadsOutputs,
 )
-from programs.routing_plan import Endpoint, Observed, Route, Routing, plan_routing
+from programs.routing_plan import Endpoint, Observed, Route, Routing, plan_routing, silent_clusters
 from programs.workloads_plan import ledger_or_refuse
 
 
@@ -85,10 +87,18 @@ def decide(context: Context) -> Decision:
         workloads=context.read_all(WorkloadsOutputs, "workloads", clusters),
         in_use=frozenset(last.endpoints),
         urls={key: state.url for key, state in last.endpoints.items()},
+        silent=_silent(context, clusters),
     )
     plan = plan_routing(context.documents, ledger, observed, preview=context.preview)
     _refuse_deletions(context, last, plan)
     return Decision(gateway=gateway, plan=plan, last=last)
+
+
+def _silent(context: Context, clusters: Collection[str]) -> frozenset[str]:
+    seconds = context.fleet.spec.unreachable.withdraw_after_seconds
+    if seconds is None:
+        return frozenset()
+    return silent_clusters(context.read_all(ClusterOutputs, "cluster", clusters), seconds, context.now)
 
 
 def planned_outputs(decision: Decision) -> RoutingOutputs:

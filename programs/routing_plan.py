@@ -1,12 +1,14 @@
 """Endpoints in use and how services split over them. A pure function of documents and stacks' outputs.
 
-An endpoint is in use while its replica is ready and its cluster's gateway has an address. A retiring replica whose
+An endpoint is in use while its replica is ready, its cluster's gateway has an address, and the cluster has not been
+unreachable for longer than the fleet waits. A retiring replica whose
 successor waits for its nodes, or that has none, leaves at once; any other stays until the successor's endpoint is in
 use (design, "Retiring").
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, cast
 
 from api import names
@@ -16,6 +18,7 @@ from api.terms import LabelSelector
 from components.weights import spread
 from programs.outputs import (
     UNKNOWN,
+    ClusterOutputs,
     GatewayOutputs,
     Ledger,
     LedgerReplica,
@@ -96,6 +99,25 @@ class Observed:
     """Endpoints that routing's own last outputs list: one whose readiness is not known stays as it was."""
     urls: Mapping[str, MaybeText] = field(default_factory=dict)
     """Their URLs: a preview keeps one where the address in it is not known."""
+    silent: frozenset[str] = frozenset()
+    """Clusters that have not answered for longer than the fleet waits: their endpoints are withdrawn."""
+
+
+def silent_clusters(clusters: Mapping[str, ClusterOutputs], withdraw_after: int | None, now: str) -> frozenset[str]:
+    """Clusters that have been unreachable for at least `withdraw_after` seconds; none where that is None (the default).
+
+    `now` is the time of the run, RFC 3339, as `unreachableSince` of a cluster's outputs is. `Fleet.spec.unreachable`.
+    """
+    if withdraw_after is None:
+        return frozenset()
+    at = datetime.fromisoformat(now)
+    return frozenset(
+        name
+        for name, outputs in clusters.items()
+        if not outputs.reachable
+        and outputs.unreachable_since is not None
+        and (at - datetime.fromisoformat(outputs.unreachable_since)).total_seconds() >= withdraw_after
+    )
 
 
 def plan_routing(documents: FleetDocuments, ledger: Ledger, observed: Observed, *, preview: bool = False) -> Routing:
@@ -144,7 +166,7 @@ def _replica_endpoint(entry: LedgerReplica, observed: Observed, *, preview: bool
     url: MaybeText = f"http://{_bracketed(address)}{prefix}v1" if isinstance(address, str) else None
     if preview and address is UNKNOWN:
         url = observed.urls.get(entry.key, UNKNOWN)
-    if not ready or url is None:
+    if not ready or url is None or entry.cluster in observed.silent:
         return None
     return Endpoint(
         namespace=entry.namespace,

@@ -20,6 +20,7 @@ from engine.fleets import Scratch
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(1200)]
 
 EAST, WEST = "gpu-us-east", "gpu-eu-west"
+BOTH = [{"selector": {"matchLabels": {"modelplane.ai/deployment": "mock-demo"}}}]
 CRASH = {"local.modelplane.ai/hold": "crash"}
 
 
@@ -116,6 +117,40 @@ def up(fleet: Fleet, *arguments: str) -> Any:
     return fleet.run("up", "-o", "json", "--wait", "3m", *arguments)
 
 
+def readiness(fleet: Fleet) -> dict[str, str]:
+    """Ready condition by replica."""
+    return {
+        name: {it["type"]: it["status"] for it in item["status"]["conditions"]}["Ready"]
+        for (kind, name), item in fleet.status().items()
+        if kind == "ModelReplica"
+    }
+
+
+def pin(fleet: Fleet, cluster: str | None) -> None:
+    def change(document: dict[str, Any]) -> Any:
+        labels = {"modelplane.ai/deployment": "mock-demo"} | ({"modelplane.ai/cluster": cluster} if cluster else {})
+        document["spec"]["endpoints"] = [{"selector": {"matchLabels": labels}}]
+        return document
+
+    fleet.edit("ModelService", "mock", change)
+
+
+def answering(fleet: Fleet, requests: int) -> Counter[str]:
+    answers = [fleet.ask() for _ in range(requests)]
+    return Counter({key.lower(): value for key, value in it.headers.items()}["x-modelplane-cluster"] for it in answers)
+
+
+def test_a_pinned_service_reaches_one_cluster_and_both_again_when_unpinned(fleet: Fleet) -> None:
+    assert set(fleet.replicas().values()) == {EAST, WEST}
+    pin(fleet, EAST)
+    assert up(fleet).code == 0
+    assert answering(fleet, 60) == {EAST: 60}
+    assert set(readiness(fleet).values()) == {"True"}, "the other stays ready"
+    pin(fleet, None)
+    assert up(fleet).code == 0
+    assert answering(fleet, 60) == {EAST: 30, WEST: 30}
+
+
 def test_a_drain_with_room_elsewhere_loses_no_request(fleet: Fleet) -> None:
     assert set(fleet.replicas().values()) == {EAST, WEST}
     fleet.taint(EAST, "NoExecute")
@@ -153,37 +188,6 @@ def test_a_drain_with_nowhere_to_go_gives_its_share_away_without_a_failed_reques
     assert fleet.count(20) == {"mock-demo": 18, "mock-demo-v2": 2}
 
 
-def pin(fleet: Fleet, cluster: str | None) -> None:
-    def change(document: dict[str, Any]) -> Any:
-        labels = {"modelplane.ai/deployment": "mock-demo"} | ({"modelplane.ai/cluster": cluster} if cluster else {})
-        document["spec"]["endpoints"] = [{"selector": {"matchLabels": labels}}]
-        return document
-
-    fleet.edit("ModelService", "mock", change)
-
-
-def answering(fleet: Fleet, requests: int) -> Counter[str]:
-    answers = [fleet.ask() for _ in range(requests)]
-    return Counter({key.lower(): value for key, value in it.headers.items()}["x-modelplane-cluster"] for it in answers)
-
-
-def test_a_pinned_service_reaches_one_cluster_and_both_again_when_unpinned(fleet: Fleet) -> None:
-    fleet.edit("ModelDeployment", "mock-demo-v2", lambda _: None)
-    fleet.edit("ModelDeployment", "mock-demo", lambda it: it["spec"].update(replicas=3) or it)
-    pin(fleet, EAST)
-    assert up(fleet).code == 0
-    assert Counter(fleet.replicas().values()) == {WEST: 2, EAST: 1}
-    assert answering(fleet, 60) == {EAST: 60}
-    assert all(
-        {it["type"]: it["status"] for it in item["status"]["conditions"]}["Ready"] == "True"
-        for (kind, _), item in fleet.status().items()
-        if kind == "ModelReplica"
-    )
-    pin(fleet, None)
-    assert up(fleet).code == 0
-    assert answering(fleet, 60) == {EAST: 20, WEST: 40}
-
-
 def annotate(fleet: Fleet, annotations: dict[str, str]) -> None:
     def change(document: dict[str, Any]) -> Any:
         template = document["spec"]["template"]["spec"]["engines"][0]["members"][0]["template"]
@@ -193,16 +197,12 @@ def annotate(fleet: Fleet, annotations: dict[str, str]) -> None:
     fleet.edit("ModelDeployment", "mock-demo", change)
 
 
-def readiness(fleet: Fleet) -> dict[str, str]:
-    """Ready condition by replica."""
-    return {
-        name: {it["type"]: it["status"] for it in item["status"]["conditions"]}["Ready"]
-        for (kind, name), item in fleet.status().items()
-        if kind == "ModelReplica"
-    }
-
-
 def test_a_dead_cluster_hurts_nobody_and_a_bad_template_stops_at_one(fleet: Fleet) -> None:
+    fleet.edit("ModelDeployment", "mock-demo-v2", lambda _: None)
+    fleet.edit("ModelDeployment", "mock-demo", lambda it: it["spec"].update(replicas=3) or it)
+    fleet.edit("ModelService", "mock", lambda it: it["spec"].update(endpoints=BOTH) or it)
+    assert up(fleet).code == 0
+    assert Counter(fleet.replicas().values()) == {WEST: 2, EAST: 1}
     os.kill(fleet.part(EAST, "kube-apiserver"), signal.SIGKILL)
     annotate(fleet, CRASH)
     bad = fleet.run("up", "-o", "json", "--wait", "25s")

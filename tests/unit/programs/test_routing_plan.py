@@ -1,18 +1,27 @@
 """Endpoints in use, and how services split over them (reference: routing, sections 4, 5 and 9)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import pytest
 from builders import a_fleet, a_service, an_endpoint
-from states import a_ledger, a_replica_state, an_entry, documents_of, listed_workloads, retiring, serving_outputs
+from states import (
+    a_ledger,
+    a_replica_state,
+    an_entry,
+    cluster_outputs,
+    documents_of,
+    listed_workloads,
+    retiring,
+    serving_outputs,
+)
 
 from api import ModelEndpoint, ModelService
 from api.routing import Address
 from programs.outputs import UNKNOWN, LedgerReplica, MaybeText, ServingOutputs, WorkloadsOutputs
-from programs.routing_plan import Endpoint, Observed, Routing, is_delete_first, plan_routing
+from programs.routing_plan import Endpoint, Observed, Routing, is_delete_first, plan_routing, silent_clusters
 
 STABLE = an_entry("stable", "us")
 NEXT = an_entry("next", "us")
@@ -28,6 +37,7 @@ def planned(
     endpoints: Sequence[ModelEndpoint] = (),
     addresses: Mapping[str, MaybeText] | None = None,
     preview: bool = False,
+    silent: Collection[str] = (),
 ) -> Routing:
     """Routing over entries that are all ready unless said otherwise; each cluster has an address of its own."""
     listed = [entry for entry in entries if entry not in starting] if ready is None else list(ready)
@@ -44,6 +54,7 @@ def planned(
             )
             for name in clusters
         },
+        silent=frozenset(silent),
     )
     return plan_routing(documents_of(a_fleet(), *services, *endpoints), a_ledger(*entries), observed, preview=preview)
 
@@ -346,3 +357,36 @@ def test_the_order_of_entries_and_documents_changes_nothing() -> None:
         for items in shuffled:
             Random(seed).shuffle(items)
         assert planned(*shuffled[0], services=shuffled[1], endpoints=shuffled[2]) == want
+
+
+def test_a_cluster_silent_for_too_long_gives_its_share_to_the_others() -> None:
+    west, east = an_entry("mock", "eu"), an_entry("mock", "us")
+    service = a_service("mock")
+    assert shares(planned(west, east, services=[service])) == {west.key: 1, east.key: 1}
+    withdrawn = planned(west, east, services=[service], silent={"us"})
+    assert shares(withdrawn) == {west.key: 1}
+    assert withdrawn.withdrawn == (east.key,)
+
+
+def test_a_successor_on_a_silent_cluster_takes_nothing_over() -> None:
+    old, new = retiring(STABLE, NEXT_EU), NEXT_EU
+    assert in_use(planned(old, new)) == [new.key]
+    assert in_use(planned(old, new, silent={"eu"})) == [old.key]
+
+
+@pytest.mark.parametrize(
+    ("withdraw_after", "now", "silent"),
+    [
+        (None, "2026-11-30T00:00:00Z", set()),
+        (300, "2026-11-29T12:04:59Z", set()),
+        (300, "2026-11-29T12:05:00Z", {"us"}),
+        (0, "2026-11-29T12:00:00Z", {"us"}),
+    ],
+)
+def test_how_long_a_cluster_may_be_silent(withdraw_after: int | None, now: str, silent: set[str]) -> None:
+    clusters = {
+        "us": cluster_outputs("us", reachable=False, unreachable_since="2026-11-29T12:00:00Z"),
+        "eu": cluster_outputs("eu"),
+        "ap": cluster_outputs("ap", reachable=False),
+    }
+    assert silent_clusters(clusters, withdraw_after, now) == silent
