@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import FleetPaths, Output, OutputFormat
+from cli.options import FleetPaths, Namespace, Observed, Output, OutputFormat
 
 What = Annotated[
     str,
@@ -21,18 +21,37 @@ def add_to(app: typer.Typer) -> None:
     app.command("explain")(explain)
 
 
-def explain(what: What, fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> None:
+def explain(
+    what: What,
+    namespace: Namespace = None,
+    why_not: Annotated[
+        str | None, typer.Option("--why-not", metavar="CLUSTER", help="Why this cluster has no replica more of it.")
+    ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--what-if",
+            metavar="EDIT",
+            help="Explain the fleet after an edit: 'pool eu/gpu +2', 'drop cluster us'; may be repeated.",
+        ),
+    ] = None,
+    fleet: FleetPaths = None,
+    observed: Observed = None,
+    output: OutputFormat = Output.TABLE,
+) -> None:
     """Say what a kind or a field of it means, or why replicas are where they are.
 
     A name such as modeldeployment.spec.template shows type, limits, default and meaning of a field and of what is
-    below it. A deployment, written deployment/NAME, shows its placement.
+    below it. A deployment, written deployment/NAME, shows its placement: why each cluster takes no more, and what
+    would give it the replicas it lacks. Nothing is written and no cluster is called.
 
     Example: modelplane explain modeldeployment.spec.replicas
     """
     if "/" in what:
-        from cli.explain_placement import explain_placement
+        from cli.explain_placement import Question, explain_placement
 
-        explain_placement(what, fleet, output)
+        question = Question(namespace=namespace, why_not=why_not, what_if=tuple(what_if or ()), observed=observed)
+        explain_placement(what, fleet, output, question)
         return
     from cli.explain_kind import explain_kind
 

@@ -33,6 +33,13 @@ FleetPaths = Annotated[
         show_default="$MODELPLANE_FLEET, else here",
     ),
 ]
+Observed = Annotated[
+    Path | None,
+    typer.Option("--observed", metavar="FILE", help="Ask a saved fleet instead; no document or stack is read."),
+]
+Namespace = Annotated[
+    str | None, typer.Option("--namespace", "-n", metavar="NAMESPACE", help="The namespace of the deployment.")
+]
 OutputFormat = Annotated[Output, typer.Option("--output", "-o", help="How data is printed.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print what the engine and its providers say.")]
 Parallel = Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="How many stacks run at a time.")]

@@ -89,14 +89,16 @@ def wanting(snapshot: Snapshot, key: DeploymentKey, replicas: int) -> Snapshot:
     )
 
 
-def headroom(snapshot: Snapshot, key: DeploymentKey) -> Headroom:
+def headroom(snapshot: Snapshot, key: DeploymentKey, plan: Plan | None = None) -> Headroom:
     """How many more replicas of a deployment fit on each cluster, after those that are wanted.
+
+    `plan` is that of the snapshot where it is known already.
 
     Raises:
         KeyError: the deployment is not in the snapshot.
 
     """
-    plan = schedule(snapshot)
+    plan = plan or schedule(snapshot)
     now = plan.deployments[key]
     # Every replica takes a node at least, so this is more than can fit.
     most = len(now.placements) + sum(max(0, pool.nodes) for each in snapshot.clusters for pool in each.pools) + 1
@@ -110,6 +112,13 @@ def headroom(snapshot: Snapshot, key: DeploymentKey) -> Headroom:
         verdicts={verdict.cluster: verdict for verdict in full.verdicts},
         invalid_selector=now.invalid_selector,
     )
+
+
+def only_on(snapshot: Snapshot, key: DeploymentKey, cluster: str, plan: Plan) -> Snapshot:
+    """The snapshot in which a plan has come true, and one replica more is wanted that can only go to one cluster."""
+    there = wanting(settled(snapshot, plan), key, len(plan.deployments[key].placements) + 1)
+    closed = tuple(each if each.name == cluster else replace(each, held=True) for each in there.clusters)
+    return replace(there, clusters=closed)
 
 
 def survive(snapshot: Snapshot, losses: int) -> Survival:

@@ -1,0 +1,57 @@
+"""`modelplane plan`: where replicas would be, without touching anything."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import FleetPaths, Observed, Output, OutputFormat
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan")(plan)
+
+
+def plan(
+    fleet: FleetPaths = None,
+    observed: Observed = None,
+    save_observed: Annotated[
+        Path | None,
+        typer.Option("--save-observed", metavar="FILE", help="Keep what is planned from, for a replay elsewhere."),
+    ] = None,
+    output: OutputFormat = Output.TABLE,
+) -> None:
+    """Show where replicas would be, and what would give those a place that have none.
+
+    Decided from the documents and from what the last `up` left; no engine runs, no cluster is called and nothing is
+    written. Exit 20 when something finds no place.
+
+    Example: modelplane plan -f examples/local
+    """
+    from cli import observed as given
+    from cli import placement_words as words
+    from cli.printing import counted, data, print_plain, say, table
+    from scheduler import schedule
+    from scheduler.fixes import cheapest_fix
+
+    observation = given.observed_fleet(fleet, observed)
+    if save_observed is not None:
+        given.save_observed(observation, save_observed)
+    snapshot = observation.snapshot
+    decided = schedule(snapshot)
+    wanted = {(each.namespace, each.name) for each in snapshot.deployments}
+    short = [key for key, each in decided.deployments.items() if len(each.placements) < each.wanted]
+    fixes = {key: cheapest_fix(snapshot, key) for key in short if key in wanted}
+    if output is Output.TABLE:
+        rows = [row for each in decided.deployments.values() for row in words.replica_rows(each)]
+        parts = [table(words.REPLICA_HEAD, rows)] if rows else []
+        data("\n".join([*parts, table(words.DEPLOYMENT_HEAD, words.deployment_rows(decided, fixes))]))
+    else:
+        print_plain(words.plan_plain(decided, fixes, observation.assumed), output)
+    given.say_assumed(observation)
+    placed = sum(len(each.placements) for each in decided.deployments.values())
+    missing = sum(max(0, each.wanted - len(each.placements)) for each in decided.deployments.values())
+    say(f"{counted(placed, 'replica')} placed" + (f", {missing} without a place" if missing else ""))
+    if short:
+        raise typer.Exit(20)

@@ -1,0 +1,58 @@
+"""docs/placement.md shows what its commands print, to the letter."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from docs.texts import ROOT, blocks
+
+from scheduler.what_if import FORMS
+
+FILE = ROOT / "docs" / "placement.md"
+
+
+def told() -> Iterator[tuple[str, str]]:
+    """Every command with what is shown below it."""
+    for block in blocks(FILE, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the examples, where one command may leave a file for the next."""
+    folder = tmp_path_factory.mktemp("place")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns(".modelplane"))
+    return folder
+
+
+def test_commands_print_what_is_shown(place: Path) -> None:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PULUMI_", "MODELPLANE_"))}
+    for command, output in told():
+        done = subprocess.run(
+            ["bash", "-c", f'modelplane() {{ "{sys.executable}" -m cli "$@"; }}\n{command}'],
+            cwd=place,
+            env=variables | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.stdout.rstrip("\n") == output.rstrip("\n"), f"{command}\n{done.stderr}"
+
+
+def test_nothing_but_the_file_that_was_asked_for_is_written(place: Path) -> None:
+    assert not list(place.rglob(".modelplane"))
+    assert sorted(path.name for path in place.iterdir()) == ["examples", "observed.json"]
+
+
+def test_every_edit_is_told() -> None:
+    verbs = {form: " ".join(word for word in form.split() if word.islower()) for form in FORMS}
+    text = FILE.read_text()
+    assert [form for form, verb in verbs.items() if f"`{verb} " not in text] == []
