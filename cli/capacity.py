@@ -58,9 +58,8 @@ def capacity(
             rows = [row for row in words.loss_rows(survival) if key is None or row[1] == words.named(key)]
             data(table(words.LOSS_HEAD, rows))
         else:
-            data(
-                f"ok: the loss of {survive} leaves nobody short ({survival.checked} {'loss' if survival.checked == 1 else 'losses'} tried)"
-            )
+            ways = "1 loss" if survival.checked == 1 else f"{survival.checked} losses"
+            data(f"ok: the loss of {survive} leaves nobody short ({ways} tried)")
         raise typer.Exit(20 if hurting else 0)
     plan = schedule(snapshot)
     keys = [key] if key else sorted((each.namespace, each.name) for each in snapshot.deployments)
