@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from api.names import replica_name
 from scheduler.conditions import deployment_gone, replicas_scheduled
 from scheduler.demand import Demand, demand_of
-from scheduler.fill import Filled, Fitter, fill
-from scheduler.filters import passes_gates
-from scheduler.ledger import Ledger
+from scheduler.fill import Filled, Places
+from scheduler.gates import Gates
+from scheduler.hardware import Hardware
+from scheduler.ledger import Ledger, node_costs
 from scheduler.match import Matcher
-from scheduler.plan import DeploymentPlan, DropCode, Dropped, Placement, Plan, Verdict
+from scheduler.plan import DeploymentPlan, DropCode, Dropped, Overcommitted, Placement, Plan
 from scheduler.retain import Retained, retain, scale_down
 from scheduler.retire import waits_for
 from scheduler.snapshot import Cluster, DeploymentKey, PlacedEngine, PlacedReplica, ReplicaKey, Snapshot
-from scheduler.verdicts import verdicts
+from scheduler.verdicts import Judge, Shortfall
 
 
 @dataclass
@@ -29,8 +30,8 @@ class _Draft:
     demand: Demand
     kept: list[Retained]
     dropped: list[Dropped]
-    fitter: Fitter
     filled: list[Filled] = field(default_factory=list)
+    shortfall: Shortfall | None = None
 
     @property
     def missing(self) -> int:
@@ -55,16 +56,19 @@ def schedule(snapshot: Snapshot) -> Plan:
     for draft in drafts:
         for retained in draft.kept:
             ledger.charge(retained.key.cluster, retained.engines)
-    for draft in drafts:
-        if draft.missing:
-            candidates = [cluster for cluster in clusters if passes_gates(draft.demand, cluster)]
-            occupied = [retained.key for retained in draft.kept]
-            draft.filled = fill(draft.fitter, draft.missing, occupied, candidates, ledger)
-    # Only now, when nothing more is booked, so that the next decision over this plan says the same.
-    unplaced = {draft.demand.key: verdicts(draft.fitter, clusters, ledger) for draft in drafts if draft.missing}
+    short = [draft for draft in drafts if draft.missing]
+    if short:
+        places = Places(clusters, Gates(clusters), Hardware(clusters, matcher), ledger)
+        for draft in short:
+            draft.filled = places.fill(draft.demand, draft.missing, [retained.key for retained in draft.kept])
+        # Only now, when nothing more is booked, so that the next decision over this plan says the same.
+        judge = Judge(places)
+        for draft in short:
+            if draft.missing:
+                draft.shortfall = judge.shortfall(draft.demand)
 
     gone = {key: _gone(replicas) for key, replicas in owned.items()}
-    finished = _finished(drafts, gone, unplaced, snapshot)
+    finished = _finished(drafts, gone, ledger, snapshot)
     return Plan(deployments=dict(sorted(finished.items())), evaluations=matcher.evaluations)
 
 
@@ -75,7 +79,7 @@ def _kept(
     if demand.invalid_selector is None and len(kept) > demand.wanted:
         kept, surplus = scale_down(kept, demand.wanted)
         dropped = dropped + surplus
-    return _Draft(demand, kept, dropped, Fitter(demand, matcher))
+    return _Draft(demand, kept, dropped)
 
 
 def _gone(replicas: Iterable[PlacedReplica]) -> list[Dropped]:
@@ -86,7 +90,7 @@ def _gone(replicas: Iterable[PlacedReplica]) -> list[Dropped]:
 def _finished(
     drafts: Sequence[_Draft],
     gone: Mapping[DeploymentKey, list[Dropped]],
-    unplaced: Mapping[DeploymentKey, tuple[Verdict, ...]],
+    ledger: Ledger,
     snapshot: Snapshot,
 ) -> dict[DeploymentKey, DeploymentPlan]:
     placed = {retained.key for draft in drafts for retained in draft.kept}
@@ -99,16 +103,10 @@ def _finished(
     waits = _waits(drafts, snapshot.clusters, [*leaving, *retiring], applied)
     before = {each.key for each in (*snapshot.replicas, *snapshot.retiring)}
     addresses = {cluster.name: cluster.gateway_address for cluster in snapshot.clusters}
+    overfull = ledger.overcommitted()
     plans = {
-        draft.demand.key: DeploymentPlan(
-            wanted=draft.demand.wanted,
-            placements=_placements(draft, addresses, waits, before),
-            dropped=dropped[draft.demand.key],
-            verdicts=unplaced.get(draft.demand.key, ()),
-            invalid_selector=draft.demand.invalid_selector,
-            condition=replicas_scheduled(
-                draft.demand, len(draft.kept) + len(draft.filled), unplaced.get(draft.demand.key, ())
-            ),
+        draft.demand.key: _plan(
+            draft, _placements(draft, addresses, waits, before), dropped[draft.demand.key], _touched(draft, overfull)
         )
         for draft in drafts
     }
@@ -122,6 +120,31 @@ def _finished(
             condition=deployment_gone(),
         )
     return plans
+
+
+def _plan(
+    draft: _Draft,
+    placements: tuple[Placement, ...],
+    dropped: tuple[Dropped, ...],
+    overcommitted: tuple[Overcommitted, ...],
+) -> DeploymentPlan:
+    return DeploymentPlan(
+        wanted=draft.demand.wanted,
+        placements=placements,
+        dropped=dropped,
+        verdicts=draft.shortfall.verdicts if draft.shortfall else (),
+        invalid_selector=draft.demand.invalid_selector,
+        condition=replicas_scheduled(draft.demand, len(placements), draft.shortfall, overcommitted),
+        overcommitted=overcommitted,
+    )
+
+
+def _touched(draft: _Draft, overfull: Mapping[tuple[str, str], Overcommitted]) -> tuple[Overcommitted, ...]:
+    """Return the overcommitted pools that a deployment has replicas on."""
+    if not overfull:
+        return ()
+    on = {(kept.key.cluster, pool) for kept in draft.kept for pool, _ in node_costs(kept.engines)}
+    return tuple(overfull[place] for place in sorted(on & overfull.keys()))
 
 
 def _leaving(dropped: Iterable[Dropped], placed: set[ReplicaKey]) -> tuple[Dropped, ...]:

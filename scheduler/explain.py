@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from api.classes import Device
 from api.terms import DeviceRequest
-from scheduler.cel import Read, compile_selector
+from scheduler.cel import Read, compile_selector, view
 from scheduler.match import Matcher, counts
 from scheduler.quantity import is_quantity, parse_quantity
 from scheduler.snapshot import Pool
@@ -15,48 +15,63 @@ _EXPRESSION_SHOWN = 100
 
 @dataclass(frozen=True)
 class _Attempt:
-    """How far a list of requests comes on one pool."""
+    """How a list of requests fares on one pool: the requests that find no device, each with what was left then."""
 
     pool: Pool
-    satisfied: int
-    left: tuple[int, ...]
+    unmet: tuple[tuple[DeviceRequest, tuple[int, ...]], ...]
 
 
 def misfit(requests: tuple[DeviceRequest, ...], pools: Sequence[Pool], matcher: Matcher) -> str:
-    """Say which request finds no device on the pool where most of them do, and what the best device there has.
+    """Say which requests find no device on the pool where most of them do, and which tests the best device fails.
 
-    Of pools that do equally well, the one with the best device for the failing request is named.
+    Of pools that do equally well, the one with the best device for the first failing request is named. Each failing
+    test comes with the values it reads as the device declares them.
     """
     attempts = [_attempt(requests, pool, matcher) for pool in pools if pool.devices]
     if not attempts:
         return "has no pool with declared devices"
-    most = max(attempt.satisfied for attempt in attempts)
-    if most == len(requests):
+    fewest = min(len(attempt.unmet) for attempt in attempts)
+    if fewest == 0:
         return "no pool fits all members of the engine"
-    request = requests[most]
-    candidates = [
-        (_rank(request, device, attempt.left[position], matcher), -order, attempt, position)
-        for order, attempt in enumerate(attempts)
-        if attempt.satisfied == most
-        for position, device in enumerate(attempt.pool.devices)
-    ]
-    _, _, attempt, position = max(candidates, key=lambda candidate: (candidate[0], candidate[1], -candidate[3]))
-    device = attempt.pool.devices[position]
-    where = f"device {device.name} of pool {attempt.pool.name}"
-    failing = next((each.cel for each in request.selectors if not matcher.test(each.cel, device).matched), None)
-    if failing is None:
-        return f"request {request.name} needs {request.count}, {where} has {attempt.left[position]} left a node"
-    return f"request {request.name}: {where} fails {_shown(failing)} ({_observed(failing, device, matcher)})"
+    nearest = [attempt for attempt in attempts if len(attempt.unmet) == fewest]
+    best = max(
+        nearest, key=lambda attempt: _best_device(attempt.unmet[0][0], attempt.unmet[0][1], attempt.pool, matcher)[0]
+    )
+    return "; ".join(_unmet(request, left, best.pool, matcher) for request, left in best.unmet)
 
 
 def _attempt(requests: tuple[DeviceRequest, ...], pool: Pool, matcher: Matcher) -> _Attempt:
     left = list(counts(pool.devices))
-    for satisfied, request in enumerate(requests):
+    unmet = []
+    for request in requests:
         choice = next(matcher.choices(request, pool.devices, left), None)
         if choice is None:
-            return _Attempt(pool, satisfied, tuple(left))
-        left[choice] -= request.count
-    return _Attempt(pool, len(requests), tuple(left))
+            unmet.append((request, tuple(left)))
+        else:
+            left[choice] -= request.count
+    return _Attempt(pool, tuple(unmet))
+
+
+def _unmet(request: DeviceRequest, left: Sequence[int], pool: Pool, matcher: Matcher) -> str:
+    _, position = _best_device(request, left, pool, matcher)
+    device = pool.devices[position]
+    where = f"device {device.name} of pool {pool.name}"
+    failing = [each.cel for each in request.selectors if not matcher.test(each.cel, device).matched]
+    if not failing:
+        return f"request {request.name} needs {request.count}, {where} has {left[position]} left a node"
+    if problem := view(device).problem:
+        return f"request {request.name}: {where} cannot be matched ({problem})"
+    tests = " and ".join(f"{_shown(cel)} ({_observed(cel, device, matcher)})" for cel in dict.fromkeys(failing))
+    return f"request {request.name}: {where} fails {tests}"
+
+
+def _best_device(
+    request: DeviceRequest, left: Sequence[int], pool: Pool, matcher: Matcher
+) -> tuple[tuple[int, int, int], int]:
+    """Return the rank and the position of the device that comes nearest to a request, the first of equals."""
+    ranks = [_rank(request, device, count, matcher) for device, count in zip(pool.devices, left, strict=True)]
+    best = max(ranks)
+    return best, ranks.index(best)
 
 
 def _rank(request: DeviceRequest, device: Device, left: int, matcher: Matcher) -> tuple[int, int, int]:

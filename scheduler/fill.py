@@ -2,27 +2,29 @@
 
 A replica goes to the eligible cluster with the fewest replicas of its deployment, then the first by name. Each engine
 takes the first pool, in published order, that all its members fit and that has room. Only where no cluster takes a
-replica that way are the other choices of pools and devices tried (design, section 6).
+replica that way are the other choices of pools and devices tried (design, section 6), `STEPS_MAX` of them a cluster.
+
+While places are filled nodes only become fewer, so a cluster that takes a replica by no choice will take no other one
+of that kind. Such clusters leave the line of their kind for good, and nobody looks at them twice.
 """
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scheduler.demand import Demand, EngineDemand
+from scheduler.gates import GateKey, Gates, gate_key
+from scheduler.hardware import Hardware, Option, Options
 from scheduler.ledger import Ledger
-from scheduler.match import Claims, Matcher
-from scheduler.snapshot import Cluster, PlacedEngine, PlacedMember, Pool, ReplicaKey
+from scheduler.snapshot import Cluster, PlacedEngine, PlacedMember, ReplicaKey
 
+STEPS_MAX = 2_000
+"""Choices of pools tried for one replica on one cluster; a search that is cut off counts as no place."""
 
-@dataclass(frozen=True)
-class Option:
-    """A pool that an engine fits, what its members claim there, and the nodes it takes."""
-
-    pool: Pool
-    claims: tuple[Claims, ...]
-    cost: int
+Choice = tuple[Option, ...]
+"""A pool for each engine."""
 
 
 @dataclass(frozen=True)
@@ -33,138 +35,212 @@ class Filled:
     engines: tuple[PlacedEngine, ...]
 
 
-class Fitter:
-    """Fits the engines of one deployment to clusters; remembers the pools that each engine can use."""
+class Line:
+    """Clusters that may still take a replica of one kind, by position in order of name; leaving it costs one step."""
 
-    def __init__(self, demand: Demand, matcher: Matcher) -> None:
-        self.demand = demand
-        self.matcher = matcher
-        self._options: dict[tuple[str, bool], tuple[tuple[Option, ...], ...]] = {}
+    def __init__(self, positions: Sequence[int]) -> None:
+        self._positions = positions
+        # Neighbours by place in line; the last place belongs to nobody and closes the ring.
+        self._after = [*range(1, len(positions) + 1), 0]
+        self._before = [len(positions), *range(len(positions))]
+        self._gone = bytearray(len(positions))
 
-    def options(self, cluster: Cluster, *, exhaustive: bool) -> tuple[tuple[Option, ...], ...]:
-        """Return, for each engine, the pools of a cluster that it could use if they were empty."""
-        key = (cluster.name, exhaustive)
-        if key not in self._options:
-            self._options[key] = tuple(
-                _engine_options(engine, cluster, self.matcher, exhaustive=exhaustive) for engine in self.demand.engines
+    def __contains__(self, position: int) -> bool:
+        place = bisect_left(self._positions, position)
+        return place < len(self._positions) and self._positions[place] == position and not self._gone[place]
+
+    def __iter__(self) -> Iterator[int]:
+        """Go through those that are left; the one just met may leave meanwhile."""
+        end = len(self._positions)
+        place = self._after[end]
+        while place != end:
+            yield self._positions[place]
+            place = self._after[place]
+
+    def leave(self, position: int) -> None:
+        """Take a cluster out."""
+        place = bisect_left(self._positions, position)
+        before, after = self._before[place], self._after[place]
+        self._after[before], self._before[after] = after, before
+        self._gone[place] = True
+
+
+class Places:
+    """The clusters of one run with their free nodes, and what was found out about them."""
+
+    def __init__(self, clusters: Sequence[Cluster], gates: Gates, hardware: Hardware, ledger: Ledger) -> None:
+        self.clusters = clusters
+        self.gates = gates
+        self.hardware = hardware
+        self.ledger = ledger
+        self._positions = {cluster.name: position for position, cluster in enumerate(clusters)}
+        self._lines: dict[tuple[GateKey, int], Line] = {}
+        self._choices: dict[tuple[int, int, tuple[int, ...]], Choice | None] = {}
+
+    def fill(self, demand: Demand, missing: int, occupied: Iterable[ReplicaKey]) -> list[Filled]:
+        """Place up to `missing` replicas on clusters that pass the gates, and charge them to the ledger.
+
+        `occupied` are the identities of the deployment's retained replicas.
+        """
+        used: defaultdict[str, set[int]] = defaultdict(set)
+        for key in occupied:
+            used[key.cluster].add(key.index)
+        line = self._line(demand)
+        loads = {self._positions[name]: len(used[name]) for name in used if name in self._positions}
+        turn = _Turn(self, self.hardware.profile(demand.engines), line, loads)
+        filled: list[Filled] = []
+        while len(filled) < missing and (found := turn.next()) is not None:
+            position, choice = found
+            cluster = self.clusters[position]
+            index = next(index for index in range(len(used[cluster.name]) + 1) if index not in used[cluster.name])
+            namespace, deployment = demand.key
+            key = ReplicaKey(namespace=namespace, deployment=deployment, cluster=cluster.name, index=index)
+            engines = self._placed(demand.engines, choice, cluster)
+            filled.append(Filled(key, engines))
+            used[cluster.name].add(index)
+            self.ledger.charge(cluster.name, engines)
+            turn.took(position)
+        return filled
+
+    def greedy(self, profile: int, position: int) -> Choice | None:
+        """Return the first pool with room for each engine in turn; None where one finds none."""
+        options = self.hardware.options(profile, self.hardware.shapes[position], exhaustive=False)
+        free = self.ledger.free(self.clusters[position].name)
+        if len(options) == 1:
+            return next(((option,) for option in options[0] if option.cost <= free[option.pool]), None)
+        left, chosen = list(free), []
+        for engine in options:
+            option = next((option for option in engine if option.cost <= left[option.pool]), None)
+            if option is None:
+                return None
+            left[option.pool] -= option.cost
+            chosen.append(option)
+        return tuple(chosen)
+
+    def exhaustive(self, profile: int, position: int) -> Choice | None:
+        """Return the first of all choices of pools with room for all engines together; None where there is none."""
+        shape = self.hardware.shapes[position]
+        options = self.hardware.options(profile, shape, exhaustive=True)
+        free = tuple(self.ledger.free(self.clusters[position].name))
+        if len(options) == 1:
+            return next(((option,) for option in options[0] if option.cost <= free[option.pool]), None)
+        key = (profile, shape, free)
+        if key not in self._choices:
+            self._choices[key] = _Search(options, free).run()
+        return self._choices[key]
+
+    def cut_off(self, profile: int, position: int) -> bool:
+        """Whether the search for a choice of pools on a cluster as it is now was given up."""
+        options = self.hardware.options(profile, self.hardware.shapes[position], exhaustive=True)
+        search = _Search(options, tuple(self.ledger.free(self.clusters[position].name)))
+        return search.run() is None and search.cut_off
+
+    def _line(self, demand: Demand) -> Line:
+        key = (gate_key(demand), self.hardware.profile(demand.engines))
+        if key not in self._lines:
+            self._lines[key] = Line(self.gates.passing(demand))
+        return self._lines[key]
+
+    def _placed(self, engines: Sequence[EngineDemand], choice: Choice, cluster: Cluster) -> tuple[PlacedEngine, ...]:
+        return tuple(self._engine(engine, option, cluster) for engine, option in zip(engines, choice, strict=True))
+
+    def _engine(self, engine: EngineDemand, option: Option, cluster: Cluster) -> PlacedEngine:
+        pool = cluster.pools[option.pool]
+        members = tuple(
+            PlacedMember(
+                role=member.role,
+                pool=pool.name,
+                nodes=member.nodes,
+                requests=self.hardware.matcher.fit(member.requests, pool.devices, exhaustive=option.exhaustive) or (),
+                facts=pool.devices,
             )
-        return self._options[key]
-
-    def fit(self, cluster: Cluster, free: Mapping[str, int], *, exhaustive: bool) -> tuple[PlacedEngine, ...] | None:
-        """Place all engines of one replica on a cluster with so many free nodes by pool; None where they do not fit."""
-        options = self.options(cluster, exhaustive=exhaustive)
-        chosen = choose_pools(options, free, exhaustive=exhaustive)
-        if chosen is None:
-            return None
-        return tuple(_placed(engine, option) for engine, option in zip(self.demand.engines, chosen, strict=True))
-
-
-def fill(
-    fitter: Fitter, missing: int, occupied: Iterable[ReplicaKey], clusters: Sequence[Cluster], ledger: Ledger
-) -> list[Filled]:
-    """Place up to `missing` replicas on clusters that passed the gates, and charge them to the ledger.
-
-    `occupied` are the identities of the deployment's retained replicas.
-    """
-    by_name = {cluster.name: cluster for cluster in clusters}
-    used: defaultdict[str, set[int]] = defaultdict(set)
-    for key in occupied:
-        used[key.cluster].add(key.index)
-    load = Counter({name: len(used[name]) for name in by_name})
-    ready = [(load[name], name) for name in by_name]
-    heapq.heapify(ready)
-    refused: list[tuple[int, str]] = []
-    filled: list[Filled] = []
-    while len(filled) < missing:
-        found = _next(fitter, ready, by_name, ledger, refused=refused)
-        if found is None:
-            break
-        name, engines = found
-        index = next(index for index in range(len(used[name]) + 1) if index not in used[name])
-        namespace, deployment = fitter.demand.key
-        filled.append(
-            Filled(ReplicaKey(namespace=namespace, deployment=deployment, cluster=name, index=index), engines)
+            for member in engine.members
         )
-        used[name].add(index)
-        ledger.charge(name, engines)
-        heapq.heappush(ready, (len(used[name]), name))
-    return filled
+        return PlacedEngine(name=engine.name, copies=engine.copies, phase=engine.phase, members=members)
 
 
-def choose_pools(
-    options: Sequence[Sequence[Option]], free: Mapping[str, int], *, exhaustive: bool
-) -> tuple[Option, ...] | None:
-    """Choose a pool for each engine. The first path tried is the greedy one; without `exhaustive`, the only one."""
-    dead_ends: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
+class _Turn:
+    """The search for the places of one deployment: the emptiest cluster first, greedily before exhaustively."""
 
-    def choose(position: int, taken: dict[str, int]) -> tuple[Option, ...] | None:
-        if position == len(options):
-            return ()
-        state = (position, tuple(sorted(taken.items())))
-        if state in dead_ends:
+    def __init__(self, places: Places, profile: int, line: Line, loads: dict[int, int]) -> None:
+        self._places = places
+        self._profile = profile
+        self._line = line
+        self._loads = loads
+        self._empty = _without(line, frozenset(loads))
+        self._loaded = [(load, position) for position, load in loads.items() if position in line]
+        heapq.heapify(self._loaded)
+        self._refused: list[tuple[int, int, Choice]] = []
+
+    def next(self) -> tuple[int, Choice] | None:
+        """Return the best cluster that has a place, and the pools there; None where there is none left."""
+        while (position := self._emptiest()) is not None:
+            choice = self._places.greedy(self._profile, position)
+            if choice is not None:
+                return position, choice
+            other = self._places.exhaustive(self._profile, position)
+            if other is None:
+                self._line.leave(position)
+            else:
+                heapq.heappush(self._refused, (self._loads.get(position, 0), position, other))
+        if not self._refused:
             return None
-        for option in options[position]:
-            pool = option.pool.name
-            if option.cost > free.get(pool, 0) - taken.get(pool, 0):
+        _, position, choice = heapq.heappop(self._refused)
+        return position, choice
+
+    def took(self, position: int) -> None:
+        """Count a replica on the cluster that `next` returned."""
+        self._loads[position] = self._loads.get(position, 0) + 1
+        heapq.heappush(self._loaded, (self._loads[position], position))
+
+    def _emptiest(self) -> int | None:
+        position = next(self._empty, None)
+        if position is None and self._loaded:
+            _, position = heapq.heappop(self._loaded)
+        return position
+
+
+def _without(line: Iterable[int], others: Collection[int]) -> Iterator[int]:
+    return (position for position in line if position not in others)
+
+
+class _Search:
+    """A search through all choices of pools for the engines of a replica, the first pools first."""
+
+    def __init__(self, options: Options, free: Sequence[int]) -> None:
+        self.cut_off = False
+        self._steps = 0
+        self._options = options
+        self._free = tuple(free)
+        least = [min((option.cost for option in engine), default=0) for engine in options]
+        self._needed = [sum(least[position:]) for position in range(len(least))]
+        self._dead_ends: set[tuple[int, int, tuple[int, ...]]] = set()
+
+    def run(self) -> Choice | None:
+        """Return the first choice that fits; None where none does."""
+        return self._choose(0, 0, self._free) if all(self._options) else None
+
+    def _choose(self, position: int, first: int, free: tuple[int, ...]) -> Choice | None:
+        """Choose for the engines from `position` on, the next of them not before the option `first`."""
+        if position == len(self._options):
+            return ()
+        if self._steps >= STEPS_MAX:
+            self.cut_off = True
+            return None
+        self._steps += 1
+        state = (position, first, free)
+        if state in self._dead_ends or self._needed[position] > sum(left for left in free if left > 0):
+            return None
+        engine = self._options[position]
+        # Engines alike may change places, so the later one need not look before the earlier one's pool.
+        alike = position + 1 < len(self._options) and self._options[position + 1] == engine
+        for number in range(first, len(engine)):
+            option = engine[number]
+            if option.cost > free[option.pool]:
                 continue
-            rest = choose(position + 1, {**taken, pool: taken.get(pool, 0) + option.cost})
+            left = (*free[: option.pool], free[option.pool] - option.cost, *free[option.pool + 1 :])
+            rest = self._choose(position + 1, number if alike else 0, left)
             if rest is not None:
                 return (option, *rest)
-            if not exhaustive:
-                break
-        dead_ends.add(state)
+        self._dead_ends.add(state)
         return None
-
-    return choose(0, {})
-
-
-def _next(
-    fitter: Fitter,
-    ready: list[tuple[int, str]],
-    clusters: Mapping[str, Cluster],
-    ledger: Ledger,
-    *,
-    refused: list[tuple[int, str]],
-) -> tuple[str, tuple[PlacedEngine, ...]] | None:
-    """Take the best cluster that has a place off its heap. One that refuses greedily waits for the exhaustive look."""
-    for heap, exhaustive in ((ready, False), (refused, True)):
-        while heap:
-            load, name = heapq.heappop(heap)
-            engines = fitter.fit(clusters[name], ledger.row(name), exhaustive=exhaustive)
-            if engines is not None:
-                return name, engines
-            if not exhaustive:
-                heapq.heappush(refused, (load, name))
-    return None
-
-
-def _engine_options(
-    engine: EngineDemand, cluster: Cluster, matcher: Matcher, *, exhaustive: bool
-) -> tuple[Option, ...]:
-    pools = [pool for pool in cluster.pools if not pool.leaving]
-    fits = [
-        [matcher.fit(member.requests, pool.devices, exhaustive=exhaustive) for pool in pools]
-        for member in engine.members
-    ]
-    claimable = [any(fit) for fit in fits]
-    if not any(claimable):
-        return ()
-    options = []
-    for position, pool in enumerate(pools):
-        here = [fit[position] for fit in fits]
-        claims = tuple(fit for fit in here if fit is not None)
-        if len(claims) < len(here) or any(able and not fit for able, fit in zip(claimable, claims, strict=True)):
-            continue
-        nodes = sum(member.nodes for member, fit in zip(engine.members, claims, strict=True) if fit)
-        options.append(Option(pool, claims, nodes * engine.copies))
-    return tuple(options)
-
-
-def _placed(engine: EngineDemand, option: Option) -> PlacedEngine:
-    members = tuple(
-        PlacedMember(
-            role=member.role, pool=option.pool.name, nodes=member.nodes, requests=claims, facts=option.pool.devices
-        )
-        for member, claims in zip(engine.members, option.claims, strict=True)
-    )
-    return PlacedEngine(name=engine.name, copies=engine.copies, phase=engine.phase, members=members)

@@ -10,8 +10,13 @@ from scheduler.taints import untolerated
 
 def failing_gates(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
     """Go through the gates that a cluster fails for a deployment, most decisive first."""
-    yield from _selection(demand, cluster)
-    yield from _condition(cluster)
+    yield from selection_gates(demand, cluster)
+    yield from condition_gates(demand, cluster)
+
+
+def condition_gates(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
+    """Go through the failing gates that depend on neither name nor labels: state, taints and serving stack."""
+    yield from _state(cluster)
     taints = untolerated(cluster.taints, demand.tolerations)
     if taints:
         keys = ", ".join(sorted({taint.key for taint in taints}))
@@ -25,12 +30,8 @@ def failing_gates(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
         yield Reason(code=ReasonCode.STACK_INCOMPATIBLE, message=missing, summary=summary)
 
 
-def passes_gates(demand: Demand, cluster: Cluster) -> bool:
-    """Whether a cluster passes all gates but hardware and room."""
-    return next(failing_gates(demand, cluster), None) is None
-
-
-def _selection(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
+def selection_gates(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
+    """Go through the failing gates of the cluster selectors: the deployment's own and its cache's."""
     if demand.conflict is not None:
         text = f"the deployment and cache {demand.cache} want different values of label {demand.conflict}"
         yield Reason(code=ReasonCode.SELECTORS_CONFLICT, message=text, summary="conflicting cluster selectors")
@@ -48,7 +49,7 @@ def _selection(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
         yield Reason(code=ReasonCode.OUTSIDE_CACHE_CLUSTERS, message=f"is {text}", summary=text)
 
 
-def _condition(cluster: Cluster) -> Iterator[Reason]:
+def _state(cluster: Cluster) -> Iterator[Reason]:
     if cluster.held:
         text = "is held: its document is gone"
         yield Reason(code=ReasonCode.HELD, message=text, summary="held without a document")

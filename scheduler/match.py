@@ -1,9 +1,10 @@
-"""Which pools a member's device requests fit, on the devices of one node.
+"""Which devices a member's requests take on one node.
 
-Every expression is compiled once in a process and run once for each distinct device content; the fit of a list of
-requests to a list of devices is remembered too, so that pools of one class cost one look. Requests take the first
-device, in published order, that has enough left and passes all selectors. Where that leads nowhere, the other choices
-are tried if asked for (design, section 6).
+Every expression is compiled once in a process and run once for each distinct device content in a run; how a list of
+requests fits a list of devices is remembered too, so that all pools of one class cost one look. Requests take the
+first device, in published order, that has enough left and passes all selectors. Where that leads nowhere, or to no
+claim, the other choices are tried if asked for (design, section 6), up to `STEPS_MAX` of them: a search that is cut
+off counts as no fit, and `cut_off` tells.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,9 @@ from scheduler.cel import Content, DeviceView, Match, compile_selector, content,
 
 Claims = tuple[ClaimRequest, ...]
 """What a pod has to claim; empty where it only matched devices that are never claimed."""
+
+STEPS_MAX = 2_000
+"""Choices tried for one list of requests on one list of devices; about a hundredth of a second."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Matcher:
         self._contents: dict[Content, _Known] = {}
         self._results: dict[tuple[str, int], Match] = {}
         self._fits: dict[tuple[int, int, bool], Claims | None] = {}
+        self._cut_off: set[tuple[int, int]] = set()
         self._device_lists: dict[tuple[object, ...], int] = {}
         self._request_lists: dict[tuple[DeviceRequest, ...], int] = {}
         # By identity, because hashing a whole document again and again costs more than fitting it. The object is
@@ -55,13 +60,18 @@ class Matcher:
     ) -> Claims | None:
         """Return what a member claims on a node with these devices, or None where its requests do not fit.
 
-        With `exhaustive`, all choices of devices are tried where taking the first that passes leads nowhere.
+        With `exhaustive`, other choices of devices are tried where taking the first that passes does not fit, and
+        where it fits without a claim although another choice has one.
         """
-        key = (self._requests_number(requests), self.devices_number(devices), exhaustive)
+        key = (self.requests_number(requests), self.devices_number(devices), exhaustive)
         if key not in self._fits:
-            chosen = self._chosen(requests, devices, exhaustive=exhaustive)
-            self._fits[key] = None if chosen is None else _claims(requests, [devices[choice] for choice in chosen])
+            found = self._best(requests, devices, key[:2]) if exhaustive else self._greedy(requests, devices)
+            self._fits[key] = found
         return self._fits[key]
+
+    def cut_off(self, requests: tuple[DeviceRequest, ...], devices: tuple[Device, ...]) -> bool:
+        """Whether an exhaustive fit of these was given up after `STEPS_MAX` choices."""
+        return (self.requests_number(requests), self.devices_number(devices)) in self._cut_off
 
     def choices(self, request: DeviceRequest, devices: Sequence[Device], left: Sequence[int]) -> Iterator[int]:
         """Go through the devices that pass a request and have enough left, in published order."""
@@ -74,17 +84,19 @@ class Matcher:
         return all(self.test(selector.cel, device).matched for selector in request.selectors)
 
     def devices_number(self, devices: tuple[Device, ...]) -> int:
-        """Number a list of devices; lists that neither selectors nor claims can tell apart have one number."""
+        """Number a list of devices; lists that differ in nothing but descriptions have one number."""
         seen = self._device_lists_seen.get(id(devices))
         if seen is None:
             key = tuple(
-                (self._known(device).number, device.count, device.claim, device.device_class_name) for device in devices
+                (device.name, self._known(device).number, device.count, device.claim, device.device_class_name)
+                for device in devices
             )
             seen = (devices, self._device_lists.setdefault(key, len(self._device_lists)))
             self._device_lists_seen[id(devices)] = seen
         return seen[1]
 
-    def _requests_number(self, requests: tuple[DeviceRequest, ...]) -> int:
+    def requests_number(self, requests: tuple[DeviceRequest, ...]) -> int:
+        """Number a list of requests; equal lists have one number."""
         seen = self._request_lists_seen.get(id(requests))
         if seen is None:
             seen = (requests, self._request_lists.setdefault(requests, len(self._request_lists)))
@@ -101,33 +113,103 @@ class Matcher:
             seen = self._devices_seen[id(device)] = (device, known)
         return seen[1]
 
-    def _chosen(
-        self, requests: tuple[DeviceRequest, ...], devices: tuple[Device, ...], *, exhaustive: bool
-    ) -> tuple[int, ...] | None:
-        """Choose a device for each request. The first path tried is the greedy one; without `exhaustive`, the only."""
-        dead_ends: set[tuple[int, tuple[int, ...]]] = set()
-
-        def choose(position: int, left: tuple[int, ...]) -> tuple[int, ...] | None:
-            if position == len(requests):
-                return ()
-            if (position, left) in dead_ends:
+    def _greedy(self, requests: tuple[DeviceRequest, ...], devices: tuple[Device, ...]) -> Claims | None:
+        left = list(counts(devices))
+        chosen = []
+        for request in requests:
+            choice = next(self.choices(request, devices, left), None)
+            if choice is None:
                 return None
-            for choice in self.choices(requests[position], devices, left):
-                taken = left[choice] - requests[position].count
-                rest = choose(position + 1, (*left[:choice], taken, *left[choice + 1 :]))
-                if rest is not None:
-                    return (choice, *rest)
-                if not exhaustive:
-                    break
-            dead_ends.add((position, left))
-            return None
+            left[choice] -= request.count
+            chosen.append(devices[choice])
+        return _claims(requests, chosen)
 
-        return choose(0, counts(devices))
+    def _best(
+        self, requests: tuple[DeviceRequest, ...], devices: tuple[Device, ...], key: tuple[int, int]
+    ) -> Claims | None:
+        greedy = self.fit(requests, devices)
+        if greedy:
+            return greedy
+        passing = [
+            [position for position, device in enumerate(devices) if self.passes(request, device)]
+            for request in requests
+        ]
+        kinds: dict[tuple[object, ...], int] = {}
+        alike = [kinds.setdefault(self._alike(device), len(kinds)) for device in devices]
+        for claiming in (True, False) if greedy is None else (True,):
+            search = _Search(requests, devices, passing, alike, claiming=claiming)
+            chosen = search.run()
+            if chosen is not None:
+                return _claims(requests, [devices[choice] for choice in chosen])
+            if search.cut_off:
+                self._cut_off.add(key)
+        return greedy
+
+    def _alike(self, device: Device) -> tuple[object, ...]:
+        return (self._known(device).number, device.claim, device.device_class_name)
+
+
+class _Search:
+    """A search through all choices of devices for a list of requests, the first devices first."""
+
+    def __init__(
+        self,
+        requests: Sequence[DeviceRequest],
+        devices: Sequence[Device],
+        passing: Sequence[Sequence[int]],
+        alike: Sequence[int],
+        *,
+        claiming: bool,
+    ) -> None:
+        self.cut_off = False
+        self._steps = 0
+        self._counts = [request.count for request in requests]
+        self._needed = [sum(self._counts[position:]) for position in range(len(self._counts))]
+        self._passing = passing
+        self._alike = alike
+        self._claims = [is_claimable(device) for device in devices]
+        self._claiming = claiming
+        self._start = counts(devices)
+        self._dead_ends: set[tuple[int, bool, tuple[tuple[int, int], ...]]] = set()
+
+    def run(self) -> tuple[int, ...] | None:
+        """Return a device for each request, one of them claimable if asked for; None where there is no such choice."""
+        return self._choose(0, self._start, claimed=not self._claiming)
+
+    def _choose(self, position: int, left: tuple[int, ...], *, claimed: bool) -> tuple[int, ...] | None:
+        if position == len(self._counts):
+            return () if claimed else None
+        if self._steps >= STEPS_MAX:
+            self.cut_off = True
+            return None
+        self._steps += 1
+        # Devices that nothing tells apart may change places.
+        state = (position, claimed, tuple(sorted(zip(self._alike, left, strict=True))))
+        if state in self._dead_ends or self._needed[position] > sum(left):
+            return None
+        tried: set[tuple[int, int]] = set()
+        count = self._counts[position]
+        for choice in self._passing[position]:
+            kind = (self._alike[choice], left[choice])
+            if left[choice] < count or kind in tried:
+                continue
+            tried.add(kind)
+            after = (*left[:choice], left[choice] - count, *left[choice + 1 :])
+            rest = self._choose(position + 1, after, claimed=claimed or self._claims[choice])
+            if rest is not None:
+                return (choice, *rest)
+        self._dead_ends.add(state)
+        return None
 
 
 def counts(devices: Sequence[Device]) -> tuple[int, ...]:
     """Return how many of each device one node has; less than none counts as none."""
     return tuple(max(0, device.count) for device in devices)
+
+
+def is_claimable(device: Device) -> bool:
+    """Whether a pod claims this device; others are only matched."""
+    return device.claim == "DRA" and device.device_class_name is not None
 
 
 def _claims(requests: Sequence[DeviceRequest], chosen: Sequence[Device]) -> Claims:

@@ -67,6 +67,18 @@ class Dropped:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Overcommitted:
+    """A pool whose retained replicas take more nodes than it has, so that some of their pods have to wait."""
+
+    cluster: str
+    pool: str
+    nodes: int
+    """Nodes of the pool."""
+    taken: int
+    """Nodes that the replicas of all deployments take there."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Placement:
     """A replica at its place; `waits_for` are the retiring replicas whose nodes it needs."""
 
@@ -93,6 +105,8 @@ class DeploymentPlan:
     invalid_selector: str | None
     condition: Condition
     """ReplicasScheduled."""
+    overcommitted: tuple[Overcommitted, ...] = ()
+    """Pools with too few nodes for what is retained there, some of it this deployment's; by cluster and pool."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from api.classes import Device
 from scheduler.demand import Demand, EngineDemand, MemberDemand
 from scheduler.explain import misfit
 from scheduler.match import Claims, Matcher
@@ -103,6 +104,9 @@ def _engine(placed: PlacedEngine, wanted: EngineDemand, cluster: Cluster, matche
     )
     if not any(member.requests for member in members):
         raise _GoneError(DropCode.SELECTOR_CHANGED, f"engine {wanted.name} claims no device any more")
+    same = all(new is old for new, old in zip(members, placed.members, strict=True))
+    if same and placed.copies == wanted.copies and placed.phase == wanted.phase:
+        return placed
     return PlacedEngine(name=wanted.name, copies=wanted.copies, phase=wanted.phase, members=members)
 
 
@@ -113,19 +117,40 @@ def _member(
         raise _GoneError(DropCode.POOL_GONE, f"pool {placed.pool} of {cluster.name} leaves the fleet")
     if pool is None and not placed.facts:
         return replace(placed, nodes=wanted.nodes)
-    then = matcher.fit(wanted.requests, placed.facts, exhaustive=True)
-    now = matcher.fit(wanted.requests, pool.devices, exhaustive=True) if pool else None
+    then = _kept_claims(placed, wanted, placed.facts, matcher)
+    now = _kept_claims(placed, wanted, pool.devices, matcher) if pool else None
     if then is None and now is None:
         facts = Pool(name=placed.pool, nodes=0, devices=placed.facts or (pool.devices if pool else ()))
         detail = misfit(wanted.requests, [facts], matcher)
         raise _GoneError(DropCode.SELECTOR_CHANGED, f"the pool it is on no longer passes: {detail}")
-    current = pool.devices if pool and then is None else placed.facts
-    return replace(placed, nodes=wanted.nodes, requests=_claims(then, now), facts=current)
+    requests = _claims(then, now)
+    facts_now = pool.devices if pool and then is None else placed.facts
+    if placed.nodes == wanted.nodes and placed.requests == requests and placed.facts is facts_now:
+        return placed
+    return replace(placed, nodes=wanted.nodes, requests=requests, facts=facts_now)
+
+
+def _kept_claims(
+    placed: PlacedMember, wanted: MemberDemand, devices: tuple[Device, ...], matcher: Matcher
+) -> Claims | None:
+    """Return what the member claims on these devices: if it can the same requests as before, else something."""
+    greedy = matcher.fit(wanted.requests, devices)
+    if greedy is not None and len(greedy) == len(placed.requests) and _names(greedy) == _names(placed.requests):
+        return greedy
+    best = matcher.fit(wanted.requests, devices, exhaustive=True)
+    if greedy is None or best == greedy:
+        return best
+    # The greedy choice claims nothing here although another one does; what claimed before goes on claiming.
+    return best if placed.requests else greedy
+
+
+def _names(claims: Claims) -> list[str]:
+    return [claim.name for claim in claims]
 
 
 def _claims(then: Claims | None, now: Claims | None) -> Claims:
     """Claim as the facts of the placement say, through the device classes that the pool names today."""
     if then is None:
         return now or ()
-    same = now is not None and [claim.name for claim in now] == [claim.name for claim in then]
+    same = now is not None and _names(now) == _names(then)
     return now if same and now is not None else then

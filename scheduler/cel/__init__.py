@@ -4,7 +4,7 @@ The grammar is cel-python's. Its evaluator is not used: in 0.5 the result of com
 depends on which stands left, `has` swallows every error, and an unknown function is only noticed when it runs.
 `compiler` turns the tree into functions instead and checks names, arguments, kinds and cost first. The same text is
 evaluated again by DRA on the serving cluster, so what its API server would refuse is refused here where it can be
-told. Differs from Kubernetes on purpose: a malformed value hides itself only, not its whole device.
+told. A device with a malformed version or amount anywhere matches nothing, whatever an expression reads.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from api.classes import Device
 from scheduler.cel.compiler import Program, Read, compile_tree
-from scheduler.cel.device import Content, content, seen, view
+from scheduler.cel.device import Content, content, view
 from scheduler.cel.syntax import SelectorSyntaxError, parse
 from scheduler.cel.values import CelError, DeviceView
 
@@ -27,7 +27,6 @@ __all__ = [
     "compile_selector",
     "content",
     "match",
-    "seen",
     "view",
 ]
 
@@ -54,9 +53,11 @@ class Selector:
         return self.program.reads if self.program else ()
 
     def match(self, device: DeviceView) -> Match:
-        """Run the expression. Never raises: errors and results that are no boolean are no match."""
+        """Run the expression. Never raises: errors, results that are no boolean and malformed devices are no match."""
         if self.program is None:
             return Match(matched=False, problem=self.error or "")
+        if device.problem:
+            return Match(matched=False, problem=device.problem)
         try:
             result = self.program.run({"device": device})
         except (CelError, RecursionError) as problem:

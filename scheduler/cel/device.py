@@ -1,7 +1,10 @@
 """A declared device as the variable `device` of selectors, and as a key for remembering results."""
 
-from api.classes import Attribute, Capacity, Device
-from scheduler.cel.values import CelError, DeviceView, Malformed, Map, Value
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from api.classes import Attribute, Device
+from scheduler.cel.values import DeviceView, Map, Value
 from scheduler.quantity import parse_quantity
 from scheduler.semver import parse_semver
 
@@ -9,6 +12,8 @@ Content = tuple[object, ...]
 """All of a device that a selector can see; equal contents give equal results."""
 
 _NO_ENTRIES = Map()
+
+Fact = TypeVar("Fact")
 
 
 def content(device: Device) -> Content:
@@ -24,49 +29,37 @@ def content(device: Device) -> Content:
 
 
 def view(device: Device) -> DeviceView:
-    """Make the variable `device`. A value that cannot be read is an error only for expressions that touch it."""
+    """Make the variable `device`; one with a value that cannot be read has a `problem`, and matches nothing."""
+    problems: list[str] = []
     return DeviceView(
         device.driver,
-        _domains(device.driver, {key: _attribute(fact) for key, fact in device.attributes.items()}),
-        _domains(device.driver, {key: _capacity(amount) for key, amount in device.capacity.items()}),
+        _domains(device.driver, device.attributes, _attribute, problems),
+        _domains(device.driver, device.capacity, lambda amount: parse_quantity(amount.value), problems),
+        "; ".join(problems),
     )
 
 
-def seen(device: DeviceView, group: str, domain: str, name: str) -> Value:
-    """Return one fact of a device. Raises CelError where the device does not have it or it cannot be read."""
-    facts: Map = getattr(device, group)
-    domain_facts = facts.get(domain)
-    if not isinstance(domain_facts, Map) or not domain_facts.has(name):
-        raise CelError(f"no such key: {name}")
-    return domain_facts.get(name)
-
-
-def _domains(driver: str, facts: dict[str, Value]) -> Map:
+def _domains(driver: str, facts: Mapping[str, Fact], read: Callable[[Fact], Value], problems: list[str]) -> Map:
     domains: dict[Value, Value] = {}
-    for key, value in facts.items():
+    for key, fact in facts.items():
         domain, slash, name = key.partition("/")
         if not slash:
             domain, name = driver, key
         entries = domains.setdefault(domain, Map())
-        if isinstance(entries, Map):
-            entries.entries[name] = value
+        try:
+            value = read(fact)
+        except ValueError as problem:
+            problems.append(f"{key}: {problem}")
+        else:
+            if isinstance(entries, Map):
+                entries.entries[name] = value
     return Map(domains, missing=_NO_ENTRIES)
 
 
 def _attribute(fact: Attribute) -> Value:
     if fact.version is not None:
-        try:
-            return parse_semver(fact.version)
-        except ValueError as problem:
-            return Malformed(str(problem))
+        return parse_semver(fact.version)
     for value in (fact.string, fact.boolean, fact.integer):
         if value is not None:
             return value
-    return Malformed("the attribute has no value")
-
-
-def _capacity(amount: Capacity) -> Value:
-    try:
-        return parse_quantity(amount.value)
-    except ValueError as problem:
-        return Malformed(str(problem))
+    raise ValueError("the attribute has no value")

@@ -33,13 +33,6 @@ class TypeName:
 
 
 @dataclass(frozen=True)
-class Malformed:
-    """A declared value that cannot be read; touching it is an error, its neighbours stay usable."""
-
-    problem: str
-
-
-@dataclass(frozen=True)
 class Map:
     """A map. `missing` is what an absent key yields; without it an absent key is an error."""
 
@@ -47,16 +40,14 @@ class Map:
     missing: "Map | None" = None
 
     def get(self, key: Value) -> Value:
-        """Return the value under a key. Raises CelError where there is none or it cannot be read."""
+        """Return the value under a key. Raises CelError where there is none."""
         found = self.entries.get(map_key(key), self.missing)
         if found is None and map_key(key) not in self.entries:
             raise CelError(f"no such key: {key}")
-        if isinstance(found, Malformed):
-            raise CelError(found.problem)
         return found
 
     def has(self, key: Value) -> bool:
-        """Whether the key is present, readable or not."""
+        """Whether the key is present."""
         return map_key(key) in self.entries
 
     def names(self) -> Iterator[Value]:
@@ -71,6 +62,8 @@ class DeviceView:
     driver: str
     attributes: Map
     capacity: Map
+    problem: str = ""
+    """What of its facts cannot be read; nothing matches a device with any."""
 
 
 _KINDS: dict[type, str] = {

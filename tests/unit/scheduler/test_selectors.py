@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.classes import Device
-from scheduler.cel import compile_error, compile_selector, match, view
+from api.classes import Attribute, Capacity, Device
+from scheduler.cel import Match, compile_error, compile_selector, match, view
 
 H100 = Device.model_validate(
     {
@@ -232,23 +232,26 @@ def test_an_open_string_with_many_escapes_is_refused_at_once() -> None:
     assert time.process_time() - began < 5
 
 
-def test_a_malformed_value_hides_itself_and_not_its_device() -> None:
+MALFORMED: dict[str, tuple[dict[str, object], str]] = {
+    "an amount": ({"capacity": {"bad": {"value": "80 Gi"}}}, "bad: '80 Gi' is not a Kubernetes quantity"),
+    "a version": (
+        {"attributes": {"x/bad": {"version": "9.0"}}},
+        "x/bad: '9.0' is not a semantic version: write major.minor.patch",
+    ),
+    "an attribute without a value": ({"attributes": {"bad": {}}}, "bad: the attribute has no value"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_device_with_a_malformed_fact_matches_nothing(name: str) -> None:
+    fields, problem = MALFORMED[name]
+    attributes = {key: Attribute.model_construct(**fact) for key, fact in fields.get("attributes", {}).items()}  # type: ignore[attr-defined]  # a mapping in all cases
+    capacity = {key: Capacity.model_construct(**fact) for key, fact in fields.get("capacity", {}).items()}  # type: ignore[attr-defined]  # as above
     broken = H100.model_copy(
-        update={
-            "capacity": {**H100.capacity, "bad": H100.capacity["memory"].model_copy(update={"value": "80 Gi"})},
-            "attributes": {
-                **H100.attributes,
-                "bad": H100.attributes["ecc"].model_copy(update={"boolean": None, "version": "9.0"}),
-                "empty": H100.attributes["ecc"].model_copy(update={"boolean": None}),
-            },
-        }
+        update={"attributes": {**H100.attributes, **attributes}, "capacity": {**H100.capacity, **capacity}}
     )
-    assert match(f'{A} == "Hopper"', broken).matched is True
-    assert match('device.capacity["gpu.nvidia.com"].bad.sign() == 1', broken).problem == (
-        "'80 Gi' is not a Kubernetes quantity"
-    )
-    assert "major.minor.patch" in match('device.attributes["gpu.nvidia.com"].bad.major() == 9', broken).problem
-    assert match('device.attributes["gpu.nvidia.com"].empty == 1', broken).problem == "the attribute has no value"
+    for expression in ("true", f'{A} == "Hopper"', 'device.driver == "gpu.nvidia.com"'):
+        assert match(expression, broken) == Match(matched=False, problem=problem)
 
 
 def test_reads_are_the_facts_an_expression_names() -> None:

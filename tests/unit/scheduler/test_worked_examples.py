@@ -28,7 +28,7 @@ from unit.scheduler.worlds import (
 )
 
 from api import ModelDeployment
-from scheduler import Cluster, PlacedReplica
+from scheduler import Cluster, Overcommitted, PlacedReplica
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +223,7 @@ CASES = {
         ask=GROWN,
         there=[placed(GROWN, "alpha0", nodes=1)],
         want=["alpha0"],
+        reason="Overcommitted",
     ),
     "17 no nodes are no nodes": Case(
         fleet=[cluster("alpha", 0)], ask=deployment(1), want=[], reason="InsufficientCapacity"
@@ -278,11 +279,12 @@ def test_13_the_degraded_cluster_has_no_address() -> None:
     ]
 
 
-def test_16_the_replica_is_going_to_have_its_new_shape() -> None:
+def test_16_the_replica_is_going_to_have_its_new_shape_and_the_pool_is_told_to_be_too_small() -> None:
     case = CASES["16 growth is not checked"]
-    assert [
-        each.nodes for each in decide(case.fleet, case.ask, replicas=case.there).placements[0].engines[0].members
-    ] == [
-        1,
-        2,
-    ]
+    plan = decide(case.fleet, case.ask, replicas=case.there)
+    assert [each.nodes for each in plan.placements[0].engines[0].members] == [1, 2]
+    assert plan.overcommitted == (Overcommitted(cluster="alpha", pool="l4", nodes=2, taken=3),)
+    assert (plan.condition.status, plan.condition.message) == (
+        "True",
+        "Scheduled 1 of 1 replicas; pool alpha/l4 has 2 nodes and its replicas take 3",
+    )
