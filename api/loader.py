@@ -52,16 +52,20 @@ _UNUSED = {
 """What often lies beside a fleet's documents and does no harm."""
 
 _NAMESPACED = {name: kind.namespaced for (_, name), kind in KINDS.items()}
+_OR_SKIP = ", or skip such documents with --ignore-unknown"
 _INTERNAL_VERSION = "infrastructure.modelplane.ai/v1alpha1"
 
 
-def load(directory: Path, files: Sequence[Path] = (), *, check_cel: CheckCel | None = None) -> FleetDocuments:
-    """Load the documents below a directory, and those of `files` besides.
+def load(
+    directory: Path, files: Sequence[Path] = (), *, check_cel: CheckCel | None = None, ignore_unknown: bool = False
+) -> FleetDocuments:
+    """Load the documents below a directory, and those of `files` besides: files, other directories, STDIN.
 
     `check_cel` compiles a device selector and says what is wrong with it (MD-F1); without it expressions are not read.
+    With `ignore_unknown` documents of other systems are skipped with a warning, else they are errors.
     Raises InvalidFleet with every problem of every file, warnings included, in order of file and line.
     """
-    loading = _Loading(directory, files)
+    loading = _Loading(directory, files, ignore_unknown=ignore_unknown)
     documents = loading.documents()
     declared = set(loading.declared) if loading.identified else None
     loading.problems.extend(check(documents, loading.describer, declared, check_cel))
@@ -76,8 +80,9 @@ def load(directory: Path, files: Sequence[Path] = (), *, check_cel: CheckCel | N
 class _Loading:
     """One load: what was read, what it is, and what is wrong so far."""
 
-    def __init__(self, directory: Path, files: Sequence[Path]) -> None:
+    def __init__(self, directory: Path, files: Sequence[Path] = (), *, ignore_unknown: bool = False) -> None:
         self.directory = directory
+        self._ignore_unknown = ignore_unknown
         readings = read(directory, files)
         for file in _values(readings, files):
             del readings[file]
@@ -168,8 +173,9 @@ class _Loading:
         """The model of a document; what has none is a problem or, where it is harmless, a warning."""
         value = document.value
         if not isinstance(value, dict) or not ({"apiVersion", "kind"} & value.keys()):
-            hint = "write apiVersion, kind, metadata and spec, or move the file out of the fleet directory"
-            self._refuse(describer.problem(Code.NOT_A_DOCUMENT, (), "neither apiVersion nor kind: no manifest", hint))
+            hint = f"write apiVersion, kind, metadata and spec, or move the file out of the fleet directory{_OR_SKIP}"
+            message = "neither apiVersion nor kind: no manifest"
+            self._refuse_foreign(describer.problem(Code.NOT_A_DOCUMENT, (), message, hint))
             return None
         version, name = value.get("apiVersion"), value.get("kind")
         for field, given in (("apiVersion", version), ("kind", name)):
@@ -182,8 +188,22 @@ class _Loading:
             problem = describer.problem(Code.IGNORED_DOCUMENT, ("kind",), "is not used", unused, Severity.WARNING)
             self.problems.append(problem)
             return None
-        self._refuse(_unknown(str(version), str(name), describer))
+        problem = _unknown(str(version), str(name), describer)
+        if _OR_SKIP in problem.hint:
+            self._refuse_foreign(problem)
+        else:
+            self._refuse(problem)
         return None
+
+    def _refuse_foreign(self, problem: Problem) -> None:
+        """Refuse a document of another system, or skip it where that was asked for."""
+        if not self._ignore_unknown:
+            self._refuse(problem)
+            return
+        what = "it is not ours" if problem.code == Code.NOT_A_DOCUMENT else problem.message
+        hint = "nothing to do: --ignore-unknown was given"
+        told = replace(problem, code=Code.IGNORED_DOCUMENT, message=f"skipped: {what}", hint=hint)
+        self.problems.append(replace(told, severity=Severity.WARNING))
 
     def _refuse(self, problem: Problem) -> None:
         self.identified = False
@@ -251,7 +271,7 @@ def _unknown(version: str, name: str, describer: Describer) -> Problem:
     if version == _INTERNAL_VERSION or (version, name) == (API_VERSION, "ModelReplica"):
         hint = "write the InferenceCluster or ModelDeployment that it is made from"
         return describer.problem(Code.UNKNOWN_KIND, ("kind",), f"{name} is made by Modelplane itself", hint)
-    foreign = "it belongs to another system: move it out of the fleet directory, and apply it with kubectl"
+    foreign = f"it belongs to another system: apply it with kubectl and move it out of the fleet directory{_OR_SKIP}"
     if kinds := [kind for known, kind in KINDS if known == version]:
         near = near_name(name, kinds)
         hint = f"did you mean {near}?" if near else suggestion(name, kinds) if version == API_VERSION else foreign

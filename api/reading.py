@@ -7,6 +7,7 @@ an absence.
 import os
 import re
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,9 @@ from api.errors import Problem, Severity
 from api.nodes import Node, UnusableText, documents
 
 SUFFIXES = (".yaml", ".yml", ".json")
+STDIN = Path("-")
+"""Standard input, as `-f -` names it."""
+SHOWN_STDIN = Path("<stdin>")
 LARGEST_FILE = 20 * 1024 * 1024
 MOST_ALIASED_VALUES = 100_000
 """How many values aliases may add to those that a document spells out."""
@@ -58,34 +62,60 @@ class Reading:
 def read(directory: Path, named: Iterable[Path] = ()) -> dict[Path, Reading]:
     """Read the files of a directory and the named ones, each once, in order of their names.
 
-    The key is the file as a message shows it. A directory that cannot be listed is an entry with a problem.
+    What is named may be a directory or STDIN, too. The key is the file as a message shows it. A directory that cannot
+    be listed is an entry with a problem.
     """
     readings: dict[Path, Reading] = {}
     seen: set[Path] = set()
-    for file in [*_files(directory, readings), *named]:
-        identity = Path(os.path.realpath(file))
-        if identity not in seen:
-            seen.add(identity)
-            readings[file] = read_file(file, regular_only=file not in named)
+    for place in (directory, *named):
+        for file in _files(place, readings):
+            identity = Path(os.path.realpath(file))
+            if identity not in seen:
+                seen.add(identity)
+                readings[file] = read_file(file, regular_only=file != place)
+    if STDIN in readings:
+        readings[SHOWN_STDIN] = readings.pop(STDIN)
     return readings
 
 
 def read_file(file: Path, *, regular_only: bool = False) -> Reading:
-    """Read the documents of one file; what is wrong with it is in the result, never raised."""
+    """Read the documents of one file, or of STDIN; what is wrong with it is in the result, never raised."""
     reading = Reading()
+    shown = SHOWN_STDIN if file == STDIN else file
     try:
-        text = _text(file, reading, regular_only=regular_only)
+        text = _text(_content(file, regular_only=regular_only), shown, reading)
     except OSError as error:
         hint = "make it readable, or move it out of the fleet directory"
-        reading.problems.append(_problem(Code.UNREADABLE, file, 1, f"cannot be read: {error.strerror or error}", hint))
+        reading.problems.append(_problem(Code.UNREADABLE, shown, 1, f"cannot be read: {error.strerror or error}", hint))
         return reading
     if text is not None:
-        _parse(file, text, reading)
+        _parse(shown, text, reading)
     return reading
 
 
+def fleets_below(directory: Path) -> Iterator[tuple[Path, tuple[Path, ...]]]:
+    """Tell fleets apart below a directory: each folder that has documents, and the paths to load for it.
+
+    A folder with a Fleet is one with all that lies below it; any other is one of its own, without those below.
+    """
+    for folder, folders, files in os.walk(directory):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        documents = tuple(Path(folder, name) for name in sorted(files) if _is_document(name))
+        if any(_has_fleet(file) for file in documents):
+            folders.clear()
+            yield Path(folder), (Path(folder),)
+        elif documents:
+            yield Path(folder), documents
+
+
+def _has_fleet(file: Path) -> bool:
+    values = (document.value for document in read_file(file, regular_only=True).documents)
+    return any(isinstance(value, dict) and value.get("kind") == "Fleet" for value in values)
+
+
 def _files(directory: Path, readings: dict[Path, Reading]) -> Iterator[Path]:
-    if directory.is_file():
+    is_file = not directory.is_dir() and (os.path.lexists(directory) or directory.suffix in SUFFIXES)
+    if directory == STDIN or is_file:
         yield directory
         return
 
@@ -112,11 +142,7 @@ def _is_document(name: str) -> bool:
     return name.endswith(SUFFIXES) and not name.startswith(".") and not pulumi
 
 
-def _text(file: Path, reading: Reading, *, regular_only: bool) -> str | None:
-    if regular_only and not stat.S_ISREG(file.stat().st_mode):
-        raise OSError(0, "it is no regular file")
-    with file.open("rb") as stream:
-        content = stream.read(LARGEST_FILE + 1)
+def _text(content: bytes, file: Path, reading: Reading) -> str | None:
     if len(content) > LARGEST_FILE:
         message = f"larger than {LARGEST_FILE // 1024 // 1024} MiB"
         reading.problems.append(_problem(Code.TOO_LARGE, file, 1, message, "split it into several files"))
@@ -134,6 +160,15 @@ def _text(file: Path, reading: Reading, *, regular_only: bool) -> str | None:
         reading.problems.append(_problem(Code.EMPTY_FILE, file, 1, "the file is empty", hint))
         return None
     return text
+
+
+def _content(file: Path, *, regular_only: bool) -> bytes:
+    if file == STDIN:
+        return sys.stdin.buffer.read(LARGEST_FILE + 1)
+    if regular_only and not stat.S_ISREG(file.stat().st_mode):
+        raise OSError(0, "it is no regular file")
+    with file.open("rb") as stream:
+        return stream.read(LARGEST_FILE + 1)
 
 
 def _not_text(file: Path, content: bytes, at: int) -> Problem:
@@ -201,9 +236,11 @@ class _Construction:
         self.aliased = 0
         self._done: dict[int, tuple[Any, int]] = {}
         self._open: set[int] = set()
+        self._root: Node | None = None
 
     def value(self, node: Node) -> Any:
         """Construct a document; `problems` and `aliased` tell whether it may be used."""
+        self._root = node
         return self._construct(node)[0]
 
     def _construct(self, node: Node) -> tuple[Any, int]:
@@ -257,7 +294,9 @@ class _Construction:
     def _refuse_second(self, key: str, node: Node, mapping: Node) -> None:
         first = next(other for other, _ in mapping.value if other.value == node.value)
         message = f"the key {key} is already on line {first.line}"
-        self._refuse(Code.DUPLICATE_KEY, node, message, "keep one of the two")
+        is_document = key in ("apiVersion", "kind") and mapping is self._root
+        hint = "keep one of the two, or write --- between two documents" if is_document else "keep one of the two"
+        self._refuse(Code.DUPLICATE_KEY, node, message, hint)
 
     def _merge(self, merged: dict[str, Any], value: Any, node: Node) -> None:
         for source in value if isinstance(value, list) else [value]:

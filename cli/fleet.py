@@ -11,7 +11,7 @@ from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, Severity
 from api.fleets import Fleet
 from api.loader import load
-from api.reading import read
+from api.reading import STDIN, SUFFIXES, read
 from api.secrets import unresolved
 from scheduler.cel import compile_error
 
@@ -24,10 +24,13 @@ class Place:
 
     directory: Path
     given: tuple[Path, ...]
+    ignore_unknown: bool = False
 
 
-def place_of(paths: Sequence[Path] | None) -> Place:
+def place_of(paths: Sequence[Path] | None, *, is_only_read: bool = False, ignore_unknown: bool = False) -> Place:
     """The place that `-f`, the environment or the current directory names; state lies in its directory.
+
+    What is only read may have its documents in several directories.
 
     Raises:
         InvocationError: two directories are named.
@@ -35,13 +38,14 @@ def place_of(paths: Sequence[Path] | None) -> Place:
     """
     given = tuple(paths or ()) or (Path(os.environ.get(VARIABLE) or "."),)
     directories = [path for path in given if not _is_file(path)]
-    if len(directories) > 1:
+    if len(directories) > 1 and not is_only_read:
         shown = ", ".join(str(path) for path in directories)
         raise InvocationError(
             f"{len(directories)} fleet directories are named: {shown}", hint="name one; it has the state"
         )
     files = tuple(path for path in given if _is_file(path))
-    return Place(directory=directories[0] if directories else files[0].parent, given=(*directories, *files))
+    directory = directories[0] if directories else files[0].parent
+    return Place(directory=directory, given=(*directories, *files), ignore_unknown=ignore_unknown)
 
 
 def load_documents(place: Place) -> FleetDocuments:
@@ -51,7 +55,7 @@ def load_documents(place: Place) -> FleetDocuments:
         InvalidFleet: every problem of every document.
 
     """
-    documents = load(place.given[0], place.given[1:], check_cel=compile_error)
+    documents = load(place.given[0], place.given[1:], check_cel=compile_error, ignore_unknown=place.ignore_unknown)
     return replace(documents, directory=place.directory)
 
 
@@ -109,7 +113,7 @@ def fleet_of(documents: FleetDocuments) -> Fleet:
 
 
 def _is_file(path: Path) -> bool:
-    return path.is_file() or (not path.is_dir() and path.suffix in {".yaml", ".yml", ".json"})
+    return path == STDIN or (not path.is_dir() and (path.exists() or path.suffix in SUFFIXES))
 
 
 def _no_fleet(place: Place) -> InvocationError:

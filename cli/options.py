@@ -28,8 +28,8 @@ FleetPaths = Annotated[
     typer.Option(
         "--fleet",
         "-f",
-        metavar="DIR|FILE",
-        help="The fleet directory, and files to read besides; may be repeated.",
+        metavar="DIR|FILE|-",
+        help="The fleet directory, and files or - to read besides; may be repeated.",
         show_default="$MODELPLANE_FLEET, else here",
     ),
 ]
@@ -40,6 +40,16 @@ Observed = Annotated[
 Namespace = Annotated[
     str | None, typer.Option("--namespace", "-n", metavar="NAMESPACE", help="The namespace of the deployment.")
 ]
+IgnoreUnknown = Annotated[
+    bool, typer.Option("--ignore-unknown", help="Skip documents of other systems, each with a warning.")
+]
+Recursive = Annotated[
+    bool,
+    typer.Option(
+        "--recursive", "-R", help="Check every folder below as a fleet of its own; one with a Fleet with all below it."
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 2 on warnings, too; on skipped documents not.")]
 OutputFormat = Annotated[Output, typer.Option("--output", "-o", help="How data is printed.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print what the engine and its providers say.")]
 Parallel = Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="How many stacks run at a time.")]

@@ -87,6 +87,7 @@ def plain_problem(problem: Problem) -> dict[str, Any]:
     return {
         "severity": str(problem.severity),
         "code": str(problem.code),
+        "rule": problem.rule,
         "file": problem.file,
         "line": problem.line,
         "subject": problem.subject,

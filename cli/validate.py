@@ -1,8 +1,28 @@
 """`modelplane validate`: every problem of a fleet's documents, without touching a stack or a network."""
 
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
-from cli.options import FleetPaths, Output, OutputFormat
+from cli.options import FleetPaths, IgnoreUnknown, Recursive, Strict
+
+if TYPE_CHECKING:
+    from api.errors import Problem
+
+
+class Report(StrEnum):
+    """How findings are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    SARIF = "sarif"
+
+
+Paths = Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="The same as -f PATH.", show_default=False)]
+ReportFormat = Annotated[Report, typer.Option("--output", "-o", help="How findings are printed.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -10,7 +30,14 @@ def add_to(app: typer.Typer) -> None:
     app.command("validate")(validate)
 
 
-def validate(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> None:
+def validate(
+    paths: Paths = None,
+    fleet: FleetPaths = None,
+    recursive: Recursive = False,  # noqa: FBT002 - a flag of the command line
+    ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
+    strict: Strict = False,  # noqa: FBT002 - a flag of the command line
+    output: ReportFormat = Report.TABLE,
+) -> None:
     """Check the documents of a fleet.
 
     Nothing is written and nothing is called. Every problem is told at once, with file, line and field. Exit 2
@@ -19,27 +46,35 @@ def validate(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> N
     Example: modelplane validate -f examples/local
     """
     from api.errors import InvalidFleet, Severity
-    from api.secrets import unresolved
-    from cli.fleet import load_documents, place_of
-    from cli.printing import counted, counted_problems, data, plain_problem, print_plain, print_problems, say
+    from cli.findings import check_all
+    from cli.options import Output
+    from cli.printing import plain_problem, print_plain
+    from cli.sarif import sarif
 
-    count = 0
-    try:
-        documents = load_documents(place_of(fleet))
-        count = sum(1 for _ in documents.all())
-        problems = [*documents.warnings, *unresolved(documents)]
-    except InvalidFleet as invalid:
-        problems = list(invalid.problems)
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
-    if output is Output.TABLE:
-        print_problems(problems)
-        if errors:
-            say(counted_problems(errors, len(problems) - errors))
-        else:
-            warnings = f", {counted(len(problems), 'warning')}" if problems else ""
-            data(f"ok: {counted(count, 'document')}{warnings}")
+    given = [*(paths or ()), *(fleet or ())]
+    found = check_all(given, recursive=recursive, ignore_unknown=ignore_unknown)
+    errors = sum(problem.severity is Severity.ERROR for problem in found.problems)
+    if output is Report.TABLE:
+        _print_table(found.problems, errors, found.counted)
+    elif output is Report.SARIF:
+        print_plain(sarif(found.problems), Output.JSON)
     else:
-        plain = {"valid": not errors, "documents": count, "problems": [plain_problem(problem) for problem in problems]}
-        print_plain(plain, output)
-    if errors:
+        plain = {
+            "valid": not errors,
+            "documents": found.documents,
+            "problems": [plain_problem(problem) for problem in found.problems],
+        }
+        print_plain(plain, Output(output.value))
+    if errors or (strict and found.are_strictly_wrong):
         raise typer.Exit(InvalidFleet.exit_code)
+
+
+def _print_table(problems: "tuple[Problem, ...]", errors: int, checked: str) -> None:
+    from cli.printing import counted, counted_problems, data, print_problems, say
+
+    print_problems(problems)
+    if errors:
+        say(counted_problems(errors, len(problems) - errors))
+    else:
+        warnings = f", {counted(len(problems), 'warning')}" if problems else ""
+        data(f"ok: {checked}{warnings}")

@@ -96,8 +96,8 @@ WRONG = {
     "a number as a duration": ("up", "--wait", "5"),
     "an empty duration": ("up", "--wait", ""),
     "nothing at a time": ("up", "--parallel", "0"),
-    "an argument too many": ("validate", "here"),
-    "two directories": ("validate", "-f", "/", "-f", "/tmp"),
+    "an argument too many": ("up", "here"),
+    "two directories": ("up", "-f", "/", "-f", "/tmp"),
     "destroy without asking or a terminal": ("destroy",),
 }
 

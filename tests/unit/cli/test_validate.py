@@ -1,5 +1,6 @@
 """`validate`: all problems at once, as text or data, without a trace on the disk."""
 
+import io
 import json
 from pathlib import Path
 
@@ -107,3 +108,97 @@ def test_a_named_file_is_read_alone_and_beside_a_directory(run: Run, fleet: Path
     beside.write_text((fleet / "mock.yaml").read_text().replace("name: mock", "name: other", 1))
     assert run("validate", "-f", fleet, "-f", beside).out == "ok: 8 documents\n"
     assert run("validate", "-f", fleet / "absent.yaml").code == 2
+
+
+OTHER = "apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: engines}\nspec: {}\n"
+
+
+def test_documents_of_other_systems_are_skipped_only_when_asked_for(run: Run, fleet: Path) -> None:
+    write(fleet, "other.yaml", OTHER)
+    write(fleet, "compose.yaml", "services: {}\n")
+    refused = run("validate", fleet)
+    assert refused.code == 2
+    assert f"error MP109: {fleet}/other.yaml:1: PodMonitor engines: apiVersion: " in refused.err
+    assert refused.err.count("--ignore-unknown") == 2
+    skipped = run("validate", fleet, "--ignore-unknown")
+    assert (skipped.code, skipped.out) == (0, "ok: 7 documents, 2 warnings\n")
+    assert f"warning MP151: {fleet}/other.yaml:1: PodMonitor engines: apiVersion: skipped: " in skipped.err
+    assert run("validate", fleet, "--ignore-unknown", "--strict").code == 0
+
+
+def test_a_typo_in_a_kind_of_ours_is_never_skipped(run: Run, fleet: Path) -> None:
+    write(fleet, "mock.yaml", (fleet / "mock.yaml").read_text().replace("kind: ModelService", "kind: ModelServise"))
+    assert run("validate", fleet, "--ignore-unknown").code == 2
+
+
+def test_warnings_fail_under_strict_only(run: Run, fleet: Path) -> None:
+    (fleet / ".modelplane/local/hub/kubeconfig").unlink()
+    assert run("validate", fleet).code == 0
+    assert run("validate", fleet, "--strict").code == 2
+
+
+def test_standard_input_is_read(run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (fleet / "mock.yaml").read_text()
+
+    def given(content: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+
+    given(text)
+    assert run("validate", "-f", "-").out == "ok: 1 document\n"
+    given(text.replace("spec:", "specs:"))
+    refused = run("validate", "-f", "-", "-f", fleet / "gateway.yaml")
+    assert refused.code == 2
+    assert refused.err.startswith("error MP112: <stdin>:")
+
+
+def test_several_directories_are_one_fleet(run: Run, fleet: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more"
+    more.mkdir()
+    write(more, "mock.yaml", (fleet / "mock.yaml").read_text().replace("name: mock", "name: other", 1))
+    assert run("validate", fleet, "-f", more).out == "ok: 8 documents\n"
+
+
+def test_each_folder_is_a_fleet_of_its_own_recursively(run: Run, fleet: Path, tmp_path: Path) -> None:
+    for name in ("a", "a/b", "c"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "gateway.yaml", (fleet / "gateway.yaml").read_text())
+    (fleet / "deeper").mkdir()
+    (fleet / "mock.yaml").rename(fleet / "deeper" / "mock.yaml")
+    assert run("validate", tmp_path).code == 2
+    assert run("validate", "-R", tmp_path).out == "ok: 10 documents in 4 folders\n"
+    write(tmp_path / "c", "again.yaml", (fleet / "gateway.yaml").read_text())
+    told = run("validate", "-R", "-f", tmp_path)
+    assert (told.code, told.err.count("error MP")) == (2, 1)
+
+
+def test_findings_are_sorted_by_file_and_line(run: Run, fleet: Path) -> None:
+    (fleet / ".modelplane/local/hub/kubeconfig").unlink()
+    write(fleet, "mock-demo.yaml", (fleet / "mock-demo.yaml").read_text().replace("replicas: 2", "replicas: -2"))
+    write(fleet, "a.yaml", "kind: [\n")
+    found = json.loads(run("validate", fleet, "-o", "json").out)["problems"]
+    places = [(problem["file"], problem["line"]) for problem in found]
+    assert len(places) == 2
+    assert places == sorted(places)
+
+
+def test_sarif_names_rule_file_and_line(run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(fleet)
+    text = (fleet / "gateway.yaml").read_text()
+    write(fleet, "gateway.yaml", text.replace("backend: Traefik", "backend: Traefix"))
+    (fleet / "mock.yaml").rename(fleet / "my mock.yaml")
+    write(fleet, "my mock.yaml", (fleet / "my mock.yaml").read_text().replace("weight:", "wait:", 1))
+    told = run("validate", "-o", "sarif")
+    assert (told.code, told.err) == (2, "")
+    log = json.loads(told.out)
+    (checked,) = log["runs"]
+    assert log["version"] == "2.1.0"
+    assert {rule["id"] for rule in checked["tool"]["driver"]["rules"]} == {
+        result["ruleId"] for result in checked["results"]
+    }
+    first = checked["results"][0]
+    assert (first["ruleId"], first["level"]) == ("MP114", "error")
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "gateway.yaml"}
+    assert text.splitlines()[place["region"]["startLine"] - 1].strip() == "backend: Traefik"
+    others = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in checked["results"]}
+    assert others <= {"gateway.yaml", "my%20mock.yaml"}

@@ -1,0 +1,65 @@
+"""What `validate` finds: the problems of one fleet or of many, in the order of their files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from api.codes import Code
+from api.errors import InvalidFleet, Problem
+from api.reading import fleets_below
+from api.secrets import unresolved
+from cli.fleet import Place, load_documents, place_of
+from cli.printing import counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """Problems by file and line, and how much was checked; documents of an invalid fleet are not counted."""
+
+    problems: tuple[Problem, ...]
+    documents: int
+    fleets: int
+
+    @property
+    def are_strictly_wrong(self) -> bool:
+        """Whether there is anything but documents that were skipped, as was asked for."""
+        return any(problem.code != Code.IGNORED_DOCUMENT for problem in self.problems)
+
+    @property
+    def counted(self) -> str:
+        """`7 documents`, `78 documents in 20 folders`."""
+        folders = f" in {self.fleets} folders" if self.fleets > 1 else ""
+        return f"{counted(self.documents, 'document')}{folders}"
+
+
+def check_all(paths: Sequence[Path], *, recursive: bool, ignore_unknown: bool) -> Findings:
+    """Check the documents that are named, as one fleet or, recursively, each folder below as one.
+
+    Raises:
+        InvocationError: a path cannot be used.
+
+    """
+    whole = place_of(paths, is_only_read=True, ignore_unknown=ignore_unknown)
+    places = list(_places(whole)) if recursive else [whole]
+    checked = [_check(place) for place in places or [whole]]
+    problems = {problem for found, _ in checked for problem in found}
+    ordered = sorted(problems, key=lambda problem: (problem.file, problem.line, problem.path, problem.code))
+    return Findings(problems=tuple(ordered), documents=sum(count for _, count in checked), fleets=len(checked))
+
+
+def _places(whole: Place) -> Iterator[Place]:
+    for path in whole.given:
+        if not path.is_dir():
+            yield Place(directory=path.parent, given=(path,), ignore_unknown=whole.ignore_unknown)
+            continue
+        for folder, given in fleets_below(path):
+            yield Place(directory=folder, given=given, ignore_unknown=whole.ignore_unknown)
+
+
+def _check(place: Place) -> tuple[list[Problem], int]:
+    """The problems of one fleet, and how many documents it has."""
+    try:
+        documents = load_documents(place)
+    except InvalidFleet as invalid:
+        return list(invalid.problems), 0
+    return [*documents.warnings, *unresolved(documents)], sum(1 for _ in documents.all())
