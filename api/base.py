@@ -70,9 +70,13 @@ class Metadata(Model):
     """Name, namespace and labels of a document; the namespace of a cluster-scoped kind is empty."""
 
     name: Annotated[str, Field(pattern=DNS_LABEL)]
+    """Name of the document, unique within its kind and namespace."""
     namespace: Annotated[str, Field(pattern=rf"^$|{DNS_LABEL}")] = ""
+    """Namespace of a namespaced kind; `default` where none is written. Kinds of the whole fleet have none."""
     labels: dict[str, str] = {}
+    """Labels by key. Those of an InferenceCluster are what cluster selectors match."""
     annotations: dict[str, str] = {}
+    """Notes by key for people and other programs; Modelplane reads none."""
 
     def faults(self) -> Iterator[Fault]:
         """Keys and values that no API server would take."""
@@ -86,8 +90,11 @@ class Kind(Model):
     namespaced: ClassVar[bool] = True
 
     api_version: str = API_VERSION
+    """Group and version of the kind."""
     kind: str
+    """The kind of the document."""
     metadata: Metadata
+    """Name, namespace and labels."""
 
     @property
     def name(self) -> str:
@@ -118,10 +125,15 @@ class Condition(Model):
     """One observed fact about an object, in the form Kubernetes gives it."""
 
     type: str
+    """What is told, as in Ready."""
     status: str
+    """True, False or Unknown."""
     reason: str = ""
+    """The cause in one word, for programs."""
     message: str = ""
+    """The cause in a sentence, for people."""
     last_transition_time: str = ""
+    """When the status changed last, in RFC 3339."""
 
 
 def label_faults(labels: dict[str, str], rule: str, at: Path) -> Iterator[Fault]:

@@ -16,16 +16,22 @@ class AuthSecret(Model):
     """A Secret of the cache's namespace that holds a token."""
 
     name: Text
+    """Name of the Secret."""
     key: Text = "HF_TOKEN"
+    """Key of the Secret under which the token lies."""
 
 
 class HuggingFace(Model):
     """A repository of the Hugging Face hub, and the size of the volume its files need in GiB."""
 
     repo: Text
+    """Repository as the hub writes it, org/name; cannot change once the cache exists."""
     revision: str | None = None
+    """Branch, tag or commit; the default branch where absent. A change stages the new revision."""
     auth_secret: AuthSecret | None = None
+    """Secret of the cache's namespace with a token, for repositories that ask for one."""
     size_gib: Annotated[Integer, Field(alias="sizeGiB", ge=1, le=100_000)]
+    """Size of the volume on each cluster in GiB; cannot become smaller."""
 
     def faults(self) -> Iterator[Fault]:
         """MC-N1 and MC-N2: both reach a program that holds the token."""
@@ -41,8 +47,11 @@ class ModelCacheSpec(Model):
     """Origin of the weights and the clusters that stage them; no selector means all."""
 
     source: Literal["HuggingFace"]
+    """Kind of origin; its block has to be there. Cannot change once the cache exists."""
     hugging_face: HuggingFace | None = None
+    """Where on the Hugging Face hub the weights are."""
     cluster_selector: LabelSelector | None = None
+    """Clusters that stage the weights; all where absent. Replicas that use the cache go to these only."""
 
     def faults(self) -> Iterator[Fault]:
         """MC-V1 and MC-N6."""
@@ -55,5 +64,8 @@ class ModelCache(Kind):
     """A document of kind ModelCache."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["ModelCache"] = "ModelCache"
+    """The kind of the document."""
     spec: ModelCacheSpec
+    """The weights to stage."""

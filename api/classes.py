@@ -131,7 +131,9 @@ class InferenceClass(Kind):
     namespaced: ClassVar[bool] = False
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["InferenceClass"] = "InferenceClass"
+    """The kind of the document."""
     spec: InferenceClassSpec
     """What a node of the class has, and how it is made."""
 

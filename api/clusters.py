@@ -57,8 +57,8 @@ class NodePool(Model):
     """A pool of GPU nodes of one class; without minimum and maximum its size is fixed."""
 
     name: Annotated[DnsLabel, Field(max_length=40)]
-    """Name of the pool, and value of the node label modelplane.ai/pool. Not system; on AKS lower-case letters and digits
-    only, at most 12, the first a letter.
+    """Name of the pool and value of the node label modelplane.ai/pool. Not system; on AKS only lower-case letters and
+    digits, at most 12, the first a letter.
     """
     class_name: Text253
     """The InferenceClass that says what a node of the pool has."""
@@ -134,7 +134,9 @@ class InferenceCluster(Kind):
     namespaced: ClassVar[bool] = False
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["InferenceCluster"] = "InferenceCluster"
+    """The kind of the document."""
     spec: InferenceClusterSpec
     """The cluster that is wanted."""
 

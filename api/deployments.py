@@ -18,9 +18,13 @@ class Member(Model):
     """One kind of pod of an engine and the devices each of those pods needs."""
 
     role: Role = "Standalone"
+    """Standalone, or Leader or Worker of a gang; both halves of a gang name theirs."""
     node_selector: NodeSelector | None = None
+    """Devices that each pod of the member needs; a member without takes none."""
     worker: Worker | None = None
+    """Size of a gang; for Workers only, and one node where absent."""
     template: PodTemplate
+    """Pod template of the member."""
 
     @property
     def nodes(self) -> int:
@@ -32,9 +36,13 @@ class Engine(Model):
     """A serving unit: one Standalone pod, or a gang of Leader and Workers; `copies` of it in every replica."""
 
     name: DnsLabel
+    """Name of the engine within the deployment; part of the names of its workloads."""
     copies: Annotated[Integer, Field(ge=1, le=64)] = 1
+    """Copies of the engine in every replica, all of them on one cluster; fixed."""
     phase: Phase | None = None
+    """The phase it serves; with mode PrefillDecode one engine has each, otherwise none has one."""
     members: Annotated[tuple[Member, ...], Field(min_length=1, max_length=2)]
+    """One Standalone, or one Leader and one Worker in any order."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-V11, MD-V12 and MD-V13."""
@@ -49,10 +57,15 @@ class DeploymentShape(Model):
     """The shape of one replica, and where it may go."""
 
     cluster_selector: LabelSelector | None = None
+    """Clusters that replicas may go to; all where absent. It gates new placements only."""
     model_cache_ref: CacheRef | None = None
+    """ModelCache of the same namespace whose weights every engine pod mounts at /mnt/models."""
     serving: Serving | None = None
+    """How requests reach the engines; Unified where absent."""
     tolerations: tuple[Toleration, ...] = ()
+    """Taints of clusters that the deployment puts up with."""
     engines: Annotated[tuple[Engine, ...], Field(min_length=1, max_length=8)]
+    """Engines of one replica, each name once; they run on one cluster."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-V5 to V8, MD-N5, MD-N7 and MD-N11."""
@@ -72,6 +85,7 @@ class TemplateMetadata(Model):
     """Labels for the replicas and endpoints of a deployment."""
 
     labels: Annotated[dict[str, LabelValue], Field(max_length=32)] = {}
+    """Labels for replicas and endpoints, for services to select; keys under modelplane.ai/ are refused."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-V1 to MD-V4."""
@@ -83,22 +97,29 @@ class DeploymentTemplate(Model):
     """Everything of a replica but the number of them."""
 
     metadata: TemplateMetadata = TemplateMetadata()
+    """Labels of what is made from the template."""
     spec: DeploymentShape
+    """Shape of one replica."""
 
 
 class ModelDeploymentSpec(Model):
     """Replicas and their template. 0 replicas parks a deployment; the upper limit is Fleet.spec.limits.replicas."""
 
     replicas: Annotated[Integer, Field(ge=0)]
+    """Whole serving instances across the fleet; 0 parks the deployment, Fleet.spec.limits.replicas is the most."""
     template: DeploymentTemplate
+    """What each replica is."""
 
 
 class ModelDeployment(Kind):
     """A document of kind ModelDeployment."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["ModelDeployment"] = "ModelDeployment"
+    """The kind of the document."""
     spec: ModelDeploymentSpec
+    """The model to serve."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-N6: derived names add a hash and a suffix."""

@@ -48,24 +48,33 @@ class Switch(Model):
     """Whether Modelplane owns this part; false means it is there already and is left alone."""
 
     enabled: Boolean = True
+    """Whether Modelplane installs and owns this part."""
 
 
 class Chart(Model):
     """A chart's switch and what to take instead of its built-in source, version and values (merged last)."""
 
     enabled: Boolean = True
+    """Whether Modelplane installs the chart; false where the cluster has it already."""
     repository: Text | None = None
+    """Where the chart comes from: an https or oci repository, or a folder."""
     version: Text | None = None
+    """Version of the chart in place of the built-in one."""
     values: dict[str, Any] = {}
+    """Values of the chart, merged over the built-in ones as Helm merges them."""
 
 
 class ServingStackSettings(Model):
     """How the serving software of a cluster is installed."""
 
     crds: Switch = Switch()
+    """Definitions of Gateway API and its extensions."""
     dra: Switch = Switch()
+    """DeviceClasses and what device claims need."""
     charts: dict[str, Chart] = {}
+    """Charts by their names here."""
     gateway_class_name: Text63 = "envoy"
+    """Name of the GatewayClass that the replicas' gateway uses."""
     inference_pools: Boolean = True
     """False routes Unified replicas to a Service; PrefillDecode is then not possible on the cluster."""
 
@@ -80,17 +89,22 @@ class GatewayCharts(Model):
     """The charts of the hub."""
 
     traefik: Chart = Chart()
+    """The gateway itself."""
     metallb: Chart = Chart()
+    """Addresses for load balancers, where InferenceGateway asks for MetalLB."""
 
 
 class FleetGateway(Model):
     """The hub, where InferenceGateway runs, and the address that clients use."""
 
     kubeconfig_secret_ref: SecretKeyRef | None = None
+    """Secret with the kubeconfig of the hub; it is not one of the serving clusters."""
     address: Text | None = None
     """`host[:port]` of whatever stands in front of the Gateway; takes the place of its own address in URLs only."""
     charts: GatewayCharts = GatewayCharts()
+    """Charts on the hub."""
     crds: Switch = Switch()
+    """Definitions of Gateway API on the hub."""
 
     def faults(self) -> Iterator[Fault]:
         """The address is a host, with or without a port."""
@@ -104,16 +118,22 @@ class StackOutput(Model):
     """An output of another Pulumi stack."""
 
     stack: Text
+    """Name of the stack, as in organization/project/stack."""
     output: Text
+    """Name of the output."""
 
 
 class KeySource(Model):
     """Where one value of a Secret comes from; exactly one of the four. Files are relative to the document."""
 
     from_file: Text | None = None
+    """File with the value, relative to the document."""
     from_env: Text | None = None
+    """Environment variable with the value."""
     from_stack: StackOutput | None = None
+    """Output of another Pulumi stack."""
     from_config: Text | None = None
+    """Key of a secret in the Pulumi configuration or ESC environment."""
 
     def faults(self) -> Iterator[Fault]:
         """One source."""
@@ -127,27 +147,39 @@ class FleetSecret(Model):
     """A Secret whose values are fetched when they are needed."""
 
     namespace: DnsLabel = "default"
+    """Namespace of the Secret."""
     name: DnsSubdomain
+    """Name of the Secret."""
     keys: Annotated[dict[str, KeySource], Field(min_length=1)]
+    """Where the value of each key comes from."""
 
 
 class CloudCredential(Model):
     """What a cloud is called with; `env` maps the provider's variables to ours, values never reach the state."""
 
     project: Text | None = None
+    """Project of Google Cloud or Nebius that resources belong to."""
     subscription: Text | None = None
+    """Subscription of Azure."""
     profile: Text | None = None
+    """Profile in the configuration files of AWS or Nebius."""
     env: dict[str, Text] = {}
+    """The provider's environment variables, each with the name of ours that holds the value."""
 
 
 class CredentialSet(Model):
     """One name of `spec.cluster.<cloud>.credentials.name`, for each cloud that uses it."""
 
     aws: CloudCredential | None = None
+    """Amazon Web Services."""
     gcp: CloudCredential | None = None
+    """Google Cloud."""
     azure: CloudCredential | None = None
+    """Microsoft Azure."""
     nebius: CloudCredential | None = None
+    """Nebius."""
     vultr: CloudCredential | None = None
+    """Vultr."""
 
     _FIELDS: ClassVar[dict[str, tuple[str, ...]]] = {
         "aws": ("profile",),
@@ -171,13 +203,16 @@ class ClusterSettings(Model):
     """Settings of one cluster, on top of the fleet's."""
 
     serving_stack: ServingStackSettings = ServingStackSettings()
+    """Serving software of this cluster, field by field over the fleet's."""
 
 
 class Deletion(Model):
     """How much one pass may delete or replace, and whether clusters are protected besides."""
 
     max_share: Annotated[str, Field(pattern=PERCENT)] = "20%"
+    """How many of the replicas one pass may delete or replace, at least one; more is refused."""
     protect_clusters: Boolean = True
+    """Protect the resources of clusters from deletion."""
 
     @property
     def share(self) -> float:
@@ -189,6 +224,7 @@ class Unreachable(Model):
     """When endpoints of an unreachable cluster are withdrawn; never unless a duration is given."""
 
     withdraw_after: Annotated[Text, Field(pattern=DURATION)] | None = None
+    """How long a cluster may be out of reach before its endpoints are withdrawn, as in 10m; never where absent."""
 
     @property
     def withdraw_after_seconds(self) -> int | None:
@@ -200,22 +236,34 @@ class Limits(Model):
     """Upper limits of what a team may ask for."""
 
     replicas: Annotated[Integer, Field(ge=1)] = 10
+    """The most replicas a deployment may ask for."""
 
 
 class FleetSpec(Model):
     """Everything about the fleet that is not a cluster or a model."""
 
     gateway: FleetGateway = FleetGateway()
+    """The hub, where InferenceGateway runs."""
     secrets: tuple[FleetSecret, ...] = ()
+    """Where the values of Secrets come from; each Secret once."""
     credentials: dict[str, CredentialSet] = {}
+    """Credentials by the name that clusters refer to."""
     serving_stack: ServingStackSettings = ServingStackSettings()
+    """How serving software is installed on all clusters."""
     clusters: dict[str, ClusterSettings] = {}
+    """Settings of single clusters by name."""
     chart_mirror: Text | None = None
+    """One base for all charts in place of their repositories: a folder, https or oci."""
     image_mirror: Text | None = None
+    """One base for all images in place of their registries, also inside values of charts."""
     deletion: Deletion = Deletion()
+    """How much may be deleted."""
     unreachable: Unreachable = Unreachable()
+    """What happens to clusters out of reach."""
     limits: Limits = Limits()
+    """Upper limits of what deployments may ask for."""
     tags: dict[str, str] = {}
+    """Tags for every resource in a cloud."""
 
     def faults(self) -> Iterator[Fault]:
         """Two sources of one Secret."""
@@ -229,8 +277,11 @@ class Fleet(Kind):
     namespaced: ClassVar[bool] = False
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["Fleet"] = "Fleet"
+    """The kind of the document."""
     spec: FleetSpec = FleetSpec()
+    """Settings of the whole fleet."""
 
     def faults(self) -> Iterator[Fault]:
         """The name leaves room for the rest of a stack's name."""
@@ -243,19 +294,26 @@ class SecretMetadata(Metadata):
     """Metadata of a Secret, whose name may have dots."""
 
     name: Annotated[str, Field(max_length=253, pattern=DNS_SUBDOMAIN)]
+    """Name of the Secret; it may have dots."""
 
 
 class Secret(Kind):
     """A document of the core kind Secret. Its values never show in a text made of it."""
 
     api_version: Literal["v1"] = "v1"
+    """Group and version of the kind."""
     kind: Literal["Secret"] = "Secret"
+    """The kind of the document."""
     metadata: SecretMetadata
+    """Name, namespace and labels."""
     type: Text = "Opaque"
+    """Type of the Secret; nothing here depends on it."""
     immutable: Boolean | None = None
+    """Accepted and without effect."""
     data: dict[str, SecretStr] = {}
     """Values in base64; `stringData` has them as they are and wins."""
     string_data: dict[str, SecretStr] = {}
+    """Values as they are; they win over `data`."""
 
     def faults(self) -> Iterator[Fault]:
         """Keys have the form Kubernetes asks for, data is base64."""

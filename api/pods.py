@@ -20,23 +20,31 @@ class KeyRef(Model):
     """A key of a Secret or ConfigMap beside the pod."""
 
     name: Text
+    """Name of the Secret or ConfigMap."""
     key: Text
+    """Key in it."""
     optional: Boolean | None = None
+    """Start the pod also where the object or the key is missing."""
 
 
 class FieldRef(Model):
     """A field of the pod itself."""
 
     field_path: Text
+    """Field of the pod, as in status.podIP or metadata.name."""
     api_version: str | None = None
+    """Version that the path is read in; v1 where absent."""
 
 
 class EnvVarSource(Model):
     """Where the value of a variable comes from; exactly one of the three."""
 
     secret_key_ref: KeyRef | None = None
+    """A key of a Secret."""
     config_map_key_ref: KeyRef | None = None
+    """A key of a ConfigMap."""
     field_ref: FieldRef | None = None
+    """A field of the pod itself."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-N3: one source."""
@@ -50,8 +58,11 @@ class EnvVar(Model):
     """An environment variable of the engine."""
 
     name: Text
+    """Name of the variable; those that Modelplane sets are refused."""
     value: str | None = None
+    """The value as it is; $(NAME) stands for variables before it."""
     value_from: EnvVarSource | None = None
+    """Where the value comes from instead."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-N3 (one kind of value) and MD-N4."""
@@ -71,10 +82,15 @@ class Container(Model):
     """The inference engine; image, command and arguments are passed through untouched."""
 
     name: Text
+    """Always engine."""
     image: Text
+    """Image of the engine, with registry and tag or digest."""
     command: tuple[str, ...] = ()
+    """Entry point in place of the image's own."""
     args: tuple[str, ...] = ()
+    """Arguments of the engine, one word an item."""
     env: tuple[EnvVar, ...] = ()
+    """Environment variables, each name once; they come after those that Modelplane sets."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-V20 and MD-N3 (one variable of a name)."""
@@ -97,13 +113,16 @@ class PullSecret(Model):
     """A registry pull secret."""
 
     name: Text
+    """Name of the Secret."""
 
 
 class PodSpec(Model):
     """The engine container and the secrets its image needs."""
 
     containers: Annotated[tuple[Container, ...], Field(min_length=1, max_length=1)]
+    """The engine, one container and no other."""
     image_pull_secrets: tuple[PullSecret, ...] = ()
+    """Secrets of the namespace that the registry of the image asks for."""
 
     @property
     def engine(self) -> Container:
@@ -115,7 +134,9 @@ class PodMetadata(Model):
     """Labels and annotations that are copied onto the pods."""
 
     labels: Annotated[dict[str, LabelValue], Field(max_length=32)] = {}
+    """Labels for the pods; keys under modelplane.ai/ are refused."""
     annotations: Annotated[dict[str, Annotated[str, Field(max_length=8192)]], Field(max_length=32)] = {}
+    """Annotations for the pods."""
 
     def faults(self) -> Iterator[Fault]:
         """MD-V14 to MD-V19."""
@@ -128,4 +149,6 @@ class PodTemplate(Model):
     """Pod template of one member; `spec` is required here (MD-N2), because a member without one cannot run."""
 
     metadata: PodMetadata = PodMetadata()
+    """Labels and annotations of the member's pods."""
     spec: PodSpec
+    """What runs in the member's pods."""

@@ -17,8 +17,11 @@ class ProviderConfig(Kind):
     namespaced: ClassVar[bool] = False
 
     api_version: str
+    """Version of the cloud's provider."""
     kind: Literal["ProviderConfig", "ClusterProviderConfig"]
+    """Kind of the configuration."""
     spec: dict[str, Any]
+    """Settings of the provider; projectID is read, the rest is ignored."""
 
     @property
     def cloud(self) -> str:

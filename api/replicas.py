@@ -16,10 +16,15 @@ class ReplicaMember(Model):
     """A member with the pool it was given and the claims resolved from that pool; absent, never empty."""
 
     role: Role = "Standalone"
+    """Standalone, or Leader or Worker of a gang."""
     node_pool_name: Text
+    """Pool of the cluster that the member runs on."""
     device_requests: Annotated[tuple[ClaimRequest, ...] | None, Field(min_length=1, max_length=16)] = None
+    """Claims for each pod, as resolved against the pool; absent where the member claims nothing."""
     worker: Worker | None = None
+    """Size of a gang; for Workers only."""
     template: PodTemplate
+    """Pod template of the member."""
 
     @property
     def nodes(self) -> int:
@@ -35,9 +40,13 @@ class ReplicaEngine(Model):
     """An engine of a replica."""
 
     name: DnsLabel
+    """Name of the engine."""
     copies: Annotated[Integer, Field(ge=1, le=64)] = 1
+    """Copies of the engine in this replica."""
     phase: Phase | None = None
+    """The phase it serves, with mode PrefillDecode."""
     members: Annotated[tuple[ReplicaMember, ...], Field(min_length=1, max_length=2)]
+    """One Standalone, or one Leader and one Worker."""
 
     def faults(self) -> Iterator[Fault]:
         """MR-V5, MR-V6 and MR-V7."""
@@ -51,9 +60,13 @@ class ModelReplicaSpec(Model):
     """A deployment's engines with the placement filled in."""
 
     cluster_name: Text
+    """InferenceCluster that the replica runs on; a replica never moves."""
     model_cache_ref: CacheRef | None = None
+    """ModelCache of the same namespace that its pods mount."""
     serving: Serving | None = None
+    """How requests reach the engines."""
     engines: Annotated[tuple[ReplicaEngine, ...], Field(min_length=1, max_length=8)]
+    """The deployment's engines with pools and claims."""
 
     def faults(self) -> Iterator[Fault]:
         """MR-V1 to MR-V4."""
@@ -64,5 +77,8 @@ class ModelReplica(Kind):
     """A document of kind ModelReplica."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["ModelReplica"] = "ModelReplica"
+    """The kind of the document."""
     spec: ModelReplicaSpec
+    """The serving instance."""

@@ -20,6 +20,7 @@ class MetalLB(Model):
     """The addresses that MetalLB may hand out."""
 
     address_pool: Text
+    """Addresses to hand out: first-last, as in 172.18.255.200-172.18.255.250, or a CIDR."""
 
     def faults(self) -> Iterator[Fault]:
         """IG-N2."""
@@ -32,8 +33,11 @@ class Traefik(Model):
     """The version of the Traefik chart, and MetalLB where no cloud assigns addresses."""
 
     version: Text
+    """Version of the Traefik chart, as in 40.2.0."""
     load_balancer: Literal["MetalLB"] | None = None
+    """MetalLB on machines of your own; leave it out where a cloud assigns addresses."""
     metallb: MetalLB | None = None
+    """Settings of MetalLB."""
 
     def faults(self) -> Iterator[Fault]:
         """IG-V2 and IG-N3."""
@@ -48,7 +52,9 @@ class InferenceGatewaySpec(Model):
     """The gateway's implementation."""
 
     backend: Literal["Traefik"]
+    """The gateway's implementation; there is one."""
     traefik: Traefik | None = None
+    """Settings of Traefik."""
 
     def faults(self) -> Iterator[Fault]:
         """IG-V1."""
@@ -62,8 +68,11 @@ class InferenceGateway(Kind):
     namespaced: ClassVar[bool] = False
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["InferenceGateway"] = "InferenceGateway"
+    """The kind of the document."""
     spec: InferenceGatewaySpec
+    """The front door that is wanted."""
 
     def faults(self) -> Iterator[Fault]:
         """IG-N1."""
@@ -76,7 +85,9 @@ class ServiceEntry(Model):
     """Endpoints of the service's namespace that carry all labels, and their share relative to other entries."""
 
     weight: Annotated[Integer, Field(ge=1, le=1_000_000)] = 1
+    """Share of the requests relative to the other entries, spread evenly over the endpoints of the entry."""
     selector: LabelSelector
+    """Endpoints of the service's namespace that the entry takes."""
 
     def faults(self) -> Iterator[Fault]:
         """MS-N1 and MS-N2."""
@@ -90,14 +101,18 @@ class ModelServiceSpec(Model):
     """The entries of a service; an endpoint that several match belongs to the first."""
 
     endpoints: Annotated[tuple[ServiceEntry, ...], Field(min_length=1)]
+    """Entries with their shares; an entry without a usable endpoint gives its share to the others."""
 
 
 class ModelService(Kind):
     """A document of kind ModelService."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["ModelService"] = "ModelService"
+    """The kind of the document."""
     spec: ModelServiceSpec
+    """The public URL that is wanted, and what is behind it."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +129,9 @@ class ModelEndpointSpec(Model):
     """Where a backend is, and the prefix that takes the place of the service's own."""
 
     url: Text
+    """Where the backend listens, http(s)://host[:port]; a path is ignored. 443 or 80 where no port is written."""
     rewrite_path: str | None = None
+    """Prefix that takes the place of the service's own, with a slash at both ends; none keeps the path."""
 
     def faults(self) -> Iterator[Fault]:
         """ME-F1, ME-N1 and ME-N2."""
@@ -147,8 +164,11 @@ class ModelEndpoint(Kind):
     """A document of kind ModelEndpoint; one is made for every ready replica, others are written by hand."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
+    """Group and version of the kind."""
     kind: Literal["ModelEndpoint"] = "ModelEndpoint"
+    """The kind of the document."""
     spec: ModelEndpointSpec
+    """The backend."""
 
 
 def endpoint_address(url: str) -> Address:
