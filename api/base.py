@@ -19,6 +19,9 @@ API_VERSION: Final = "modelplane.ai/v1alpha1"
 GROUP_PREFIX = "modelplane.ai/"
 
 Path = tuple[str | int, ...]
+KeyRules = tuple[str, str, str]
+"""Ids of three rules of one map: the form of a key, the length of its prefix, the form of a value."""
+METADATA_RULES: Final[KeyRules] = ("META-X1", "META-X1", "META-X1")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class Model(BaseModel):
         """Rules that are reported and go on."""
         return ()
 
+    def plain(self) -> dict[str, Any]:
+        """The value as plain data, in the form a manifest has; defaults are spelled out."""
+        return self.model_dump(by_alias=True, exclude_none=True, mode="json")
+
     @model_validator(mode="before")
     @classmethod
     def _null_is_absent(cls, data: object) -> object:
@@ -80,8 +87,8 @@ class Metadata(Model):
 
     def faults(self) -> Iterator[Fault]:
         """Keys and values that no API server would take."""
-        yield from label_faults(self.labels, "metadata", ("labels",))
-        yield from annotation_faults(self.annotations, "metadata", ("annotations",))
+        yield from label_faults(self.labels, METADATA_RULES, ("labels",))
+        yield from annotation_faults(self.annotations, METADATA_RULES, ("annotations",))
 
 
 class Kind(Model):
@@ -116,10 +123,6 @@ class Kind(Model):
         """Check plain data, with fields named as in a manifest; pydantic's ValidationError carries the field paths."""
         return cls.model_validate(document, by_alias=True, by_name=False)
 
-    def plain(self) -> dict[str, Any]:
-        """The document as plain data, in the form a manifest has; defaults are spelled out."""
-        return self.model_dump(by_alias=True, exclude_none=True, mode="json")
-
 
 class Condition(Model):
     """One observed fact about an object, in the form Kubernetes gives it."""
@@ -136,27 +139,27 @@ class Condition(Model):
     """When the status changed last, in RFC 3339."""
 
 
-def label_faults(labels: dict[str, str], rule: str, at: Path) -> Iterator[Fault]:
+def label_faults(labels: dict[str, str], rules: KeyRules, at: Path) -> Iterator[Fault]:
     """Keys that are no label keys and values that are no label values."""
-    yield from _key_faults(labels, "label", rule, at)
+    yield from _key_faults(labels, "label", rules, at)
     for key, value in labels.items():
         if not is_label_value(value):
             yield Fault(
-                rule,
+                rules[2],
                 (*at, key),
                 f"{value!r} is not a valid label value",
                 "use at most 63 letters, digits, '-', '_' and '.', first and last a letter or digit",
             )
 
 
-def annotation_faults(annotations: dict[str, str], rule: str, at: Path) -> Iterator[Fault]:
+def annotation_faults(annotations: dict[str, str], rules: KeyRules, at: Path) -> Iterator[Fault]:
     """Keys that are no annotation keys."""
-    yield from _key_faults(annotations, "annotation", rule, at)
+    yield from _key_faults(annotations, "annotation", rules, at)
 
 
-def reserved_faults(labels: dict[str, str], rule: str, at: Path) -> Iterator[Fault]:
-    """Labels under the prefix that only Modelplane sets."""
-    for key in labels:
+def reserved_faults(entries: dict[str, str], rule: str, at: Path) -> Iterator[Fault]:
+    """Labels or annotations under the prefix that only Modelplane sets."""
+    for key in entries:
         if key.startswith(GROUP_PREFIX):
             hint = "take a prefix of your own, or none"
             yield Fault(rule, (*at, key), f"the {GROUP_PREFIX} prefix is reserved", hint)
@@ -173,10 +176,12 @@ def repeated(items: Iterable[tuple[object, ...]], rule: str, at: Path, what: str
         seen.add(key)
 
 
-def _key_faults(entries: dict[str, str], what: str, rule: str, at: Path) -> Iterator[Fault]:
+def _key_faults(entries: dict[str, str], what: str, rules: KeyRules, at: Path) -> Iterator[Fault]:
     for key in entries:
         prefix, slash, _ = key.partition("/")
+        rule = rules[0]
         if slash and len(prefix) > 253:
+            rule = rules[1]
             message, hint = f"the prefix of {key[:40]}… is longer than 253", "shorten what stands before the /"
         elif not is_label_key(key):
             message = f"{key!r} is not a valid {what} key"

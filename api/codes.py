@@ -32,6 +32,7 @@ class Code(StrEnum):
     NO_DOCUMENTS = "MP122"
     NO_SUCH_VALUE = "MP123"
     UNUSABLE_VALUE = "MP124"
+    IMMUTABLE = "MP135"
 
     EMPTY_DOCUMENT = "MP150"
     IGNORED_DOCUMENT = "MP151"
@@ -39,3 +40,5 @@ class Code(StrEnum):
     MISSING_CACHE = "MP153"
     CAUTION = "MP154"
     UNUSED_SETTING = "MP155"
+    NO_MATCH = "MP156"
+    EXPORTED = "MP157"

@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.base import API_VERSION, Fault, Kind, Model, label_faults, reserved_faults
+from api.base import API_VERSION, Fault, Kind, Metadata, Model, label_faults, reserved_faults
 from api.engines import engine_cautions, engine_faults, member_faults
-from api.grammar import DnsLabel, Integer
+from api.grammar import DNS_LABEL_OF_ANY_LENGTH, DnsLabel, Integer
 from api.pods import LabelValue, PodTemplate
 from api.terms import CacheRef, LabelSelector, NodeSelector, Phase, Role, Serving, Toleration, Worker, selector_faults
 
-LONGEST_NAME = 52
+LONGEST_NAME = 63
 
 
 class Member(Model):
@@ -73,7 +73,7 @@ class DeploymentShape(Model):
         yield from engine_faults(self.serving, self.engines)
 
     def cautions(self) -> Iterator[Fault]:
-        """MD-N8 and rule `port`."""
+        """MD-N8 and MD-X4."""
         yield from engine_cautions(self.serving, self.engines)
         for index, engine in enumerate(self.engines):
             if self.model_cache_ref is None and any(member.role == "Worker" for member in engine.members):
@@ -90,7 +90,7 @@ class TemplateMetadata(Model):
     def faults(self) -> Iterator[Fault]:
         """MD-V1 to MD-V4."""
         yield from reserved_faults(self.labels, "MD-V1", ("labels",))
-        yield from label_faults(self.labels, "MD-V2..V4", ("labels",))
+        yield from label_faults(self.labels, ("MD-V2", "MD-V3", "MD-V4"), ("labels",))
 
 
 class DeploymentTemplate(Model):
@@ -111,6 +111,20 @@ class ModelDeploymentSpec(Model):
     """What each replica is."""
 
 
+class DeploymentMetadata(Metadata):
+    """Metadata of a deployment; names that are derived from its name are cut by api.names."""
+
+    name: Annotated[str, Field(pattern=DNS_LABEL_OF_ANY_LENGTH)]
+    """Name of the deployment, unique within its namespace; part of the names of replicas and URLs."""
+
+    def faults(self) -> Iterator[Fault]:
+        """MD-N6: the name becomes a label value."""
+        yield from super().faults()
+        if len(self.name) > LONGEST_NAME:
+            message = f"at most {LONGEST_NAME} characters, this has {len(self.name)}"
+            yield Fault("MD-N6", ("name",), message, "shorten it: it becomes the value of a label")
+
+
 class ModelDeployment(Kind):
     """A document of kind ModelDeployment."""
 
@@ -118,11 +132,7 @@ class ModelDeployment(Kind):
     """Group and version of the kind."""
     kind: Literal["ModelDeployment"] = "ModelDeployment"
     """The kind of the document."""
+    metadata: DeploymentMetadata
+    """Name, namespace and labels."""
     spec: ModelDeploymentSpec
     """The model to serve."""
-
-    def faults(self) -> Iterator[Fault]:
-        """MD-N6: derived names add a hash and a suffix."""
-        if len(self.name) > LONGEST_NAME:
-            message = f"at most {LONGEST_NAME} characters, this has {len(self.name)}"
-            yield Fault("MD-N6", ("metadata", "name"), message, "shorten it: derived names add a hash and a suffix")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from api.base import Fault, Path, repeated
+from api.commands import flag, words
 from api.pods import PodTemplate
 from api.terms import Phase, Role, Serving, Worker, named
 
@@ -34,7 +35,7 @@ class AnyEngine(Protocol):
 
 
 def engine_faults(serving: Serving | None, engines: Sequence[AnyEngine]) -> Iterator[Fault]:
-    """MD-V5 to V8, MD-N7, MD-N11, rule `port` and the unique names; the same rules as MR-V1 to V4."""
+    """MD-V5 to V8, MD-N7, MD-N11, MD-X3 (D18) and the unique names; the same rules as MR-V1 to V4."""
     yield from repeated(named(engines), "schema", ("engines",), "name")
     if serving is not None and serving.mode == "PrefillDecode":
         yield from _pair_faults(engines)
@@ -47,7 +48,7 @@ def engine_faults(serving: Serving | None, engines: Sequence[AnyEngine]) -> Iter
 
 
 def engine_cautions(serving: Serving | None, engines: Sequence[AnyEngine]) -> Iterator[Fault]:
-    """Rule `port`: probes and routes reach a Unified engine on port 8000 only."""
+    """MD-X4: probes and routes reach a Unified engine on port 8000 only."""
     if serving is not None and serving.mode == "PrefillDecode":
         return
     for index, engine in enumerate(engines):
@@ -56,7 +57,7 @@ def engine_cautions(serving: Serving | None, engines: Sequence[AnyEngine]) -> It
             if member.role != "Worker" and port not in (None, SERVING_PORT):
                 message = f"engine {engine.name} is reached on port 8000, not {port}"
                 hint = "write --port=8000, unless something else in the container listens there"
-                yield Fault("port", ("engines", index, "members", place, "template", *at), message, hint)
+                yield Fault("MD-X4", ("engines", index, "members", place, "template", *at), message, hint)
 
 
 def member_faults(members: Sequence[AnyMember]) -> Iterator[Fault]:
@@ -69,17 +70,6 @@ def member_faults(members: Sequence[AnyMember]) -> Iterator[Fault]:
         if member.worker is not None and member.role != "Worker":
             hint = f"move it to the Worker, or remove it: this member is a {member.role}"
             yield Fault("MD-V13", ("members", index, "worker"), "only a Worker may set this", hint)
-
-
-def flag_value(words: Sequence[str], flag: str) -> str | None:
-    """The value of `--flag=value` or `--flag value` among command words; the last one counts."""
-    found = None
-    for index, word in enumerate(words):
-        if word.startswith(f"{flag}="):
-            found = word.removeprefix(f"{flag}=")
-        elif word == flag and index + 1 < len(words):
-            found = words[index + 1]
-    return found
 
 
 def _pair_faults(engines: Sequence[AnyEngine]) -> Iterator[Fault]:
@@ -109,15 +99,10 @@ def _paired_member_faults(engine: AnyEngine, member: AnyMember, at: Path) -> Ite
         yield Fault("MD-N11", (*at, *place), message, "write --port=8001")
     if engine.phase == "Prefill" and port not in (None, SERVING_PORT):
         message = f"engine {engine.name} serves on {port}, and decode pods reach prefill on 8000"
-        yield Fault("port", (*at, *place), message, "write --port=8000")
+        yield Fault("MD-X3", (*at, *place), message, "write --port=8000")
 
 
 def _port(member: AnyMember) -> tuple[str | None, Path]:
     """The value of --port in command and args, and where below the template it is written."""
-    container = member.template.spec.engine
-    found: tuple[str | None, Path] = (None, ())
-    for field, words in (("command", container.command), ("args", container.args)):
-        if port := flag_value(words, "--port"):
-            index = max(index for index, word in enumerate(words) if word.partition("=")[0] == "--port")
-            found = port, ("spec", "containers", 0, field, index)
-    return found
+    found = flag(words(member.template.spec.engine), "--port")
+    return (found[0], ("spec", "containers", 0, *found[1])) if found else (None, ())

@@ -21,6 +21,7 @@ from api.grammar import (
     is_match,
     seconds,
 )
+from api.pins import Pins, StandardPins, pin_faults, pinned
 from api.terms import SecretKeyRef
 
 LONGEST_FLEET_NAME = 26
@@ -77,12 +78,18 @@ class ServingStackSettings(Model):
     """Name of the GatewayClass that the replicas' gateway uses."""
     inference_pools: Boolean = True
     """False routes Unified replicas to a Service; PrefillDecode is then not possible on the cluster."""
+    versions: Pins | None = None
+    """Versions of charts by upstream's names; each means the version under `charts`."""
+    standard: StandardPins | None = None
+    """Where newer releases of upstream have the version of LeaderWorkerSet."""
 
     def faults(self) -> Iterator[Fault]:
-        """A chart by an unknown name would be a setting without effect."""
+        """FL-X5: a chart by an unknown name would be a setting without effect; FL-X9."""
+        versions = {name: chart.version for name, chart in self.charts.items() if chart.version}
+        yield from pin_faults(self.versions, self.standard, versions)
         for name in self.charts:
             if name not in CHARTS:
-                yield Fault("charts", ("charts", name), f"no chart is called {name}", f"known: {', '.join(CHARTS)}")
+                yield Fault("FL-X5", ("charts", name), f"no chart is called {name}", f"known: {', '.join(CHARTS)}")
 
 
 class GatewayCharts(Model):
@@ -111,7 +118,7 @@ class FleetGateway(Model):
         host = r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?"
         if self.address is not None and not is_match(rf"({host})(:[1-9][0-9]{{0,4}})?", self.address):
             hint = "write it without a scheme or path, as in 127.0.0.1:8080"
-            yield Fault("address", ("address",), f"{self.address!r} is not host[:port]", hint)
+            yield Fault("FL-X2", ("address",), f"{self.address!r} is not host[:port]", hint)
 
 
 class StackOutput(Model):
@@ -140,7 +147,7 @@ class KeySource(Model):
         given = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(given) != 1:
             hint = "keep exactly one of fromFile, fromEnv, fromStack, fromConfig"
-            yield Fault("source", (), f"{len(given)} sources where one is needed", hint)
+            yield Fault("FL-X3", (), f"{len(given)} sources where one is needed", hint)
 
 
 class FleetSecret(Model):
@@ -196,7 +203,7 @@ class CredentialSet(Model):
             for field in ("project", "subscription", "profile"):
                 if credential is not None and field not in known and getattr(credential, field) is not None:
                     hint = f"{cloud} takes {', '.join((*known, 'env'))}"
-                    yield Fault("credentials", (cloud, field), f"{cloud} has no {field}", hint)
+                    yield Fault("FL-X6", (cloud, field), f"{cloud} has no {field}", hint)
 
 
 class ClusterSettings(Model):
@@ -268,7 +275,7 @@ class FleetSpec(Model):
     def faults(self) -> Iterator[Fault]:
         """Two sources of one Secret."""
         names = ((secret.namespace, secret.name) for secret in self.secrets)
-        yield from repeated(names, "secrets", ("secrets",), "namespace and name")
+        yield from repeated(names, "FL-X4", ("secrets",), "namespace and name")
 
 
 class Fleet(Kind):
@@ -287,7 +294,7 @@ class Fleet(Kind):
         """The name leaves room for the rest of a stack's name."""
         if len(self.name) > LONGEST_FLEET_NAME:
             message = f"at most {LONGEST_FLEET_NAME} characters, this has {len(self.name)}"
-            yield Fault("name", ("metadata", "name"), message, "shorten it: it begins the names of all stacks")
+            yield Fault("FL-X1", ("metadata", "name"), message, "shorten it: it begins the names of all stacks")
 
 
 class SecretMetadata(Metadata):
@@ -321,10 +328,10 @@ class Secret(Kind):
             for key in entries:
                 if not is_match(r"[-._a-zA-Z0-9]{1,253}", key):
                     hint = "use letters, digits, '-', '_' and '.'"
-                    yield Fault("key", (field, key), f"{key!r} is not a key of a Secret", hint)
+                    yield Fault("SEC-X1", (field, key), f"{key!r} is not a key of a Secret", hint)
         for key, value in self.data.items():
             if _decoded(value) is None:
-                yield Fault("base64", ("data", key), "the value is not base64", "put it under stringData as it is")
+                yield Fault("SEC-X2", ("data", key), "the value is not base64", "put it under stringData as it is")
 
     def values(self) -> Mapping[str, bytes]:
         """The values by key, decoded; the caller keeps them out of every text."""
@@ -340,12 +347,15 @@ def serving_stack_for(fleet: Fleet | None, cluster: str) -> ServingStackSettings
     if fleet is None:
         return ServingStackSettings()
     own = fleet.spec.clusters.get(cluster)
-    return fleet.spec.serving_stack if own is None else _merged(fleet.spec.serving_stack, own.serving_stack)
+    merged = _given(fleet.spec.serving_stack)
+    return ServingStackSettings.model_validate(_overlay(merged, _given(own.serving_stack)) if own else merged)
 
 
-def _merged(base: ServingStackSettings, top: ServingStackSettings) -> ServingStackSettings:
-    given = (settings.model_dump(by_alias=True, exclude_unset=True) for settings in (base, top))
-    return ServingStackSettings.model_validate(_overlay(*given))
+def _given(settings: ServingStackSettings) -> dict[str, Any]:
+    """What is written, with every pin as the version of its chart."""
+    plain = settings.model_dump(by_alias=True, exclude_unset=True, exclude={"versions", "standard"})
+    pins = {chart: {"version": version} for chart, version in pinned(settings.versions, settings.standard).items()}
+    return _overlay(plain, {"charts": pins}) if pins else plain
 
 
 def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ _LABEL_CHARS = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
 _DNS_PART = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 
 DNS_LABEL = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+DNS_LABEL_OF_ANY_LENGTH = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$"
 LABEL_KEY = rf"^(?:{_DNS_PART}(?:\.{_DNS_PART})*/)?{_LABEL_CHARS}$"
 LABEL_VALUE = rf"^(?:{_LABEL_CHARS})?$"
@@ -27,6 +28,7 @@ CAPACITY_RESERVATION = r"^cr-[0-9a-f]+$"
 
 DESCRIPTIONS = {
     DNS_LABEL: "lower-case letters, digits and '-', first and last a letter or digit, at most 63 characters",
+    DNS_LABEL_OF_ANY_LENGTH: "lower-case letters, digits and '-', first and last a letter or digit",
     DNS_SUBDOMAIN: "lower-case letters, digits, '-' and '.', each part beginning and ending with a letter or digit",
     DURATION: "a duration such as 90s, 10m or 1h30m",
     PERCENT: "a share such as 20%",

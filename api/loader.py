@@ -15,18 +15,21 @@ from pydantic import ValidationError
 from api.base import API_VERSION, Kind
 from api.base import Path as FieldPath
 from api.caches import ModelCache
-from api.checks import CheckCel, check
+from api.checks import check
 from api.classes import InferenceClass
 from api.clusters import InferenceCluster
 from api.codes import Code
 from api.deployments import ModelDeployment
 from api.documents import FleetDocuments, Identity, identity
 from api.errors import InvalidFleet, Problem, Severity
+from api.exported import wanted_only
 from api.fleets import Fleet, Secret
-from api.problems import Describer, near_name, subject, suggestion
+from api.internal import instead
+from api.problems import Describer, field_path, near_name, subject, suggestion
 from api.providers import CLOUDS, ProviderConfig
 from api.reading import RawDocument, Reading, read
 from api.routing import InferenceGateway, ModelEndpoint, ModelService
+from api.surroundings import CheckCel, Fits
 
 _OURS: dict[str, type[Kind]] = {
     "Fleet": Fleet,
@@ -53,22 +56,27 @@ _UNUSED = {
 
 _NAMESPACED = {name: kind.namespaced for (_, name), kind in KINDS.items()}
 _OR_SKIP = ", or skip such documents with --ignore-unknown"
-_INTERNAL_VERSION = "infrastructure.modelplane.ai/v1alpha1"
 
 
 def load(
-    directory: Path, files: Sequence[Path] = (), *, check_cel: CheckCel | None = None, ignore_unknown: bool = False
+    directory: Path,
+    files: Sequence[Path] = (),
+    *,
+    check_cel: CheckCel | None = None,
+    fits: Fits | None = None,
+    ignore_unknown: bool = False,
 ) -> FleetDocuments:
     """Load the documents below a directory, and those of `files` besides: files, other directories, STDIN.
 
-    `check_cel` compiles a device selector and says what is wrong with it (MD-F1); without it expressions are not read.
-    With `ignore_unknown` documents of other systems are skipped with a warning, else they are errors.
+    `check_cel` compiles a device selector and says what is wrong with it (MD-F1), `fits` tries requests on the devices
+    of a class (MD-F2); without them expressions are not read. With `ignore_unknown` documents of other systems are
+    skipped with a warning, else they are errors.
     Raises InvalidFleet with every problem of every file, warnings included, in order of file and line.
     """
     loading = _Loading(directory, files, ignore_unknown=ignore_unknown)
     documents = loading.documents()
     declared = set(loading.declared) if loading.identified else None
-    loading.problems.extend(check(documents, loading.describer, declared, check_cel))
+    loading.problems.extend(check(documents, loading.describer, declared, check_cel, fits))
     problems = sorted(
         set(loading.problems), key=lambda problem: (problem.file, problem.line, problem.path, problem.code)
     )
@@ -134,8 +142,11 @@ class _Loading:
         kind = self._kind(document, describer)
         if kind is None:
             return
+        value, left_out = wanted_only(document.value)
+        if left_out:
+            self.problems.append(_left_out(describer, left_out))
         try:
-            parsed = kind.parse(document.value)
+            parsed = kind.parse(value)
         except ValidationError as error:
             self._add_invalid(document, describer, kind, list(describer.refusals(kind, error)))
             return
@@ -166,7 +177,7 @@ class _Loading:
         what = "a second Fleet" if name[0] == "Fleet" else f"a second {describer.subject}"
         message = f"{what}; the first is at {place}"
         hint = f"keep one of the two: {document.file}:{document.line(at)} and {place}"
-        self.problems.append(describer.problem(Code.DUPLICATE_DOCUMENT, at, message, hint))
+        self.problems.append(describer.problem(Code.DUPLICATE_DOCUMENT, at, message, hint, rule="META-X3"))
         return False
 
     def _kind(self, document: RawDocument, describer: Describer) -> type[Kind] | None:
@@ -188,7 +199,7 @@ class _Loading:
             problem = describer.problem(Code.IGNORED_DOCUMENT, ("kind",), "is not used", unused, Severity.WARNING)
             self.problems.append(problem)
             return None
-        problem = _unknown(str(version), str(name), describer)
+        problem = replace(_unknown(str(version), str(name), describer), rule="META-X4")
         if _OR_SKIP in problem.hint:
             self._refuse_foreign(problem)
         else:
@@ -208,6 +219,13 @@ class _Loading:
     def _refuse(self, problem: Problem) -> None:
         self.identified = False
         self.problems.append(problem)
+
+
+def _left_out(describer: Describer, paths: Sequence[FieldPath]) -> Problem:
+    shown = ", ".join(field_path(path) for path in paths)
+    message = f"what a cluster wrote is ignored: {shown}"
+    hint = "remove it: documents say what is wanted"
+    return describer.problem(Code.EXPORTED, paths[0], message, hint, Severity.WARNING, "META-X5")
 
 
 def _values(readings: Mapping[Path, Reading], files: Sequence[Path]) -> set[Path]:
@@ -268,8 +286,7 @@ def _without(field: str, value: dict[str, Any], describer: Describer) -> Problem
 
 def _unknown(version: str, name: str, describer: Describer) -> Problem:
     """A document of another kind or system, with what was probably meant."""
-    if version == _INTERNAL_VERSION or (version, name) == (API_VERSION, "ModelReplica"):
-        hint = "write the InferenceCluster or ModelDeployment that it is made from"
+    if hint := instead(version, name):
         return describer.problem(Code.UNKNOWN_KIND, ("kind",), f"{name} is made by Modelplane itself", hint)
     foreign = f"it belongs to another system: apply it with kubectl and move it out of the fleet directory{_OR_SKIP}"
     if kinds := [kind for known, kind in KINDS if known == version]:

@@ -72,7 +72,7 @@ class EnvVar(Model):
             yield Fault("MD-N4", ("name",), f"Modelplane sets {self.name} itself", "remove it, or rename yours")
 
     def cautions(self) -> Iterator[Fault]:
-        """MD-N4 for what is set on some clusters only."""
+        """MD-N4, for what is set on some clusters only."""
         if self.name in _SOMETIMES_OURS:
             message = f"Modelplane sets {self.name} itself on Dynamo clusters"
             yield Fault("MD-N4", ("name",), message, "take another name if the value differs")
@@ -100,13 +100,13 @@ class Container(Model):
         yield from repeated(((variable.name,) for variable in self.env), "MD-N3", ("env",), "name")
 
     def cautions(self) -> Iterator[Fault]:
-        """Rule `args`: a flag and its value in one argument reach the engine as one word."""
+        """MD-X2 (D17): a flag and its value in one argument reach the engine as one word."""
         for index, text in enumerate(self.args):
             flag, blank, value = text.partition(" ")
             if flag.startswith("--") and "=" not in flag and blank and value.strip():
                 message = f"{text!r} reaches the engine as one word"
                 hint = f"write {flag}={value.strip()}, or make two items of it: {flag} and {value.strip()}"
-                yield Fault("args", ("args", index), message, hint)
+                yield Fault("MD-X2", ("args", index), message, hint)
 
 
 class PullSecret(Model):
@@ -139,10 +139,11 @@ class PodMetadata(Model):
     """Annotations for the pods."""
 
     def faults(self) -> Iterator[Fault]:
-        """MD-V14 to MD-V19."""
+        """MD-V14 to MD-V19, and MD-X1 (D05): the prefix is reserved in annotations too."""
         yield from reserved_faults(self.labels, "MD-V14", ("labels",))
-        yield from label_faults(self.labels, "MD-V15..V17", ("labels",))
-        yield from annotation_faults(self.annotations, "MD-V18..V19", ("annotations",))
+        yield from label_faults(self.labels, ("MD-V15", "MD-V16", "MD-V17"), ("labels",))
+        yield from reserved_faults(self.annotations, "MD-X1", ("annotations",))
+        yield from annotation_faults(self.annotations, ("MD-V18", "MD-V19", ""), ("annotations",))
 
 
 class PodTemplate(Model):

@@ -5,13 +5,14 @@ A message never holds a value of a Secret, and shows other values only where the
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from api import shape
+from api import rules, shape
 from api.base import Fault, Kind, Path
 from api.codes import Code
 from api.errors import Problem, Severity
@@ -105,7 +106,8 @@ class Describer:
         code = Code.CAUTION if severity is Severity.WARNING else Code.BROKEN_RULE
         if fault.rule == "schema":
             code = Code.DUPLICATE_ENTRY
-        return self.problem(code, (*at, *fault.at), fault.message, fault.hint, severity, fault.rule)
+        rule = "" if fault.rule == "schema" else rules.of_kind(self.subject.partition(" ")[0], fault.rule)
+        return self.problem(code, (*at, *fault.at), fault.message, fault.hint, severity, rule)
 
     def cautions(self, kind: Kind) -> Iterator[Problem]:
         """Everything inside a valid document that is reported and goes on."""
@@ -127,9 +129,9 @@ class Describer:
             elif detail["type"].startswith("union_tag"):
                 yield self._undecided(kind, path, detail["input"])
             elif detail["type"] != "missing":
-                yield self._wrong(kind, path, detail)
+                yield replace(self._wrong(kind, path, detail), rule=rules.of_field(kind, path, detail["type"]))
             elif path not in misspelt.values():
-                yield self._missing(kind, path)
+                yield replace(self._missing(kind, path), rule=rules.of_field(kind, path, "missing"))
 
     def _undecided(self, kind: type[Kind], path: Path, value: dict[str, Any]) -> Problem:
         """The field that says what the others may be is missing, misspelt or none of its values."""
@@ -147,8 +149,6 @@ class Describer:
         parent = shape.at(kind, path[:-1])
         known = shape.fields(parent)
         hint = f"did you mean {meant[-1]}?" if meant else suggestion(str(path[-1]), known)
-        if path == ("status",):
-            hint = "remove it: documents say what is wanted, the status is observed"
         return self.problem(Code.UNKNOWN_FIELD, path, "unknown field", hint)
 
     def _missing(self, kind: type[Kind], path: Path) -> Problem:

@@ -139,7 +139,8 @@ class ModelEndpointSpec(Model):
             endpoint_address(self.url)
         except ValueError as error:
             hint = "write http(s)://host[:port][/path], an IPv6 address in brackets"
-            yield Fault("ME-N1", ("url",), f"{error}", hint)
+            rule = "ME-F1" if isinstance(error, UnreachableUrl) else "ME-N1"
+            yield Fault(rule, ("url",), f"{error}", hint)
         path = self.rewrite_path
         if path is not None and not (path.startswith("/") and path.endswith("/")):
             yield Fault(
@@ -147,7 +148,7 @@ class ModelEndpointSpec(Model):
             )
 
     def cautions(self) -> Iterator[Fault]:
-        """ME-N3, and (rule `rewrite`) a path that repeats the API's version."""
+        """ME-N3, and ME-X1 (D03): a path that repeats the API's version."""
         path = urlsplit(self.url).path.strip("/")
         rewrite = (self.rewrite_path or "").strip("/")
         if path not in ("", rewrite, f"{rewrite}/v1".strip("/")):
@@ -156,7 +157,7 @@ class ModelEndpointSpec(Model):
         if is_match(r"v[0-9]+", rewrite.rpartition("/")[2]):
             message = f"clients ask for /v1/…, so the backend sees /{rewrite}/v1/…"
             yield Fault(
-                "rewrite", ("rewritePath",), message, "leave the version out where the backend's API begins with /v1"
+                "ME-X1", ("rewritePath",), message, "leave the version out where the backend's API begins with /v1"
             )
 
 
@@ -171,14 +172,19 @@ class ModelEndpoint(Kind):
     """The backend."""
 
 
+class UnreachableUrl(ValueError):
+    """A URL without a host, or with a port that is none (ME-F1)."""
+
+
 def endpoint_address(url: str) -> Address:
     """Scheme, host, port and family of an endpoint's URL; 443 and 80 where no port is written.
 
-    Raises ValueError with what is wrong (ME-F1, ME-N1); the path is ignored, as everywhere.
+    Raises ValueError with what is wrong (ME-N1), UnreachableUrl for ME-F1; the path is ignored, as everywhere.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
-        raise ValueError(f"{url!r} begins with neither http:// nor https://")
+        message = f"{url!r} begins with neither http:// nor https://"
+        raise ValueError(message) if parts.hostname else UnreachableUrl(message)
     _refuse_extras(url, parts)
     host = parts.hostname or ""
     bracketed = "[" in parts.netloc
@@ -187,7 +193,7 @@ def endpoint_address(url: str) -> Address:
     except ValueError:
         version = None
     if version != 6 and (bracketed or not is_dns_subdomain(host)):
-        raise ValueError(f"{url!r} has no host that can be reached")
+        raise UnreachableUrl(f"{url!r} has no host that can be reached")
     port = _port(url, parts)
     scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
     family: Literal["IPv4", "IPv6", "FQDN"] = "IPv4" if version == 4 else "IPv6" if version == 6 else "FQDN"
@@ -196,7 +202,7 @@ def endpoint_address(url: str) -> Address:
 
 def _refuse_extras(url: str, parts: SplitResult) -> None:
     if not parts.hostname:
-        raise ValueError(f"{url!r} has no host")
+        raise UnreachableUrl(f"{url!r} has no host")
     if "@" in parts.netloc:
         raise ValueError("a user or password has no place in an endpoint's url")
     if parts.query or parts.fragment:
@@ -209,7 +215,7 @@ def _port(url: str, parts: SplitResult) -> int:
     try:
         port = parts.port
     except ValueError:
-        raise ValueError(f"{url!r} has a port that is no number from 1 to 65535") from None
+        raise UnreachableUrl(f"{url!r} has a port that is no number from 1 to 65535") from None
     if port == 0 or parts.netloc.endswith(":"):
         raise ValueError(f"{url!r} has a port that is no number from 1 to 65535")
     return port or (443 if parts.scheme == "https" else 80)

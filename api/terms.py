@@ -131,7 +131,7 @@ class SecretKeyRef(Model):
 def selector_faults(selector: LabelSelector | None, rule: str, at: Path) -> Iterator[Fault]:
     """Labels in a selector that no object could carry."""
     if selector is not None:
-        yield from label_faults(selector.match_labels, rule, (*at, "matchLabels"))
+        yield from label_faults(selector.match_labels, (rule, rule, rule), (*at, "matchLabels"))
 
 
 def named(items: Iterable[object], attribute: str = "name") -> Iterator[tuple[object, ...]]:

@@ -14,6 +14,7 @@ from api.loader import load
 from api.reading import STDIN, SUFFIXES, read
 from api.secrets import unresolved
 from scheduler.cel import compile_error
+from scheduler.match import Matcher
 
 VARIABLE = "MODELPLANE_FLEET"
 
@@ -55,7 +56,13 @@ def load_documents(place: Place) -> FleetDocuments:
         InvalidFleet: every problem of every document.
 
     """
-    documents = load(place.given[0], place.given[1:], check_cel=compile_error, ignore_unknown=place.ignore_unknown)
+    documents = load(
+        place.given[0],
+        place.given[1:],
+        check_cel=compile_error,
+        fits=Matcher().fit,
+        ignore_unknown=place.ignore_unknown,
+    )
     return replace(documents, directory=place.directory)
 
 

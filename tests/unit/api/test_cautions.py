@@ -35,11 +35,11 @@ CAUTIONS: dict[str, tuple[Kind, list[Broken]]] = {
         ModelDeployment.parse(
             deployed(f"{INNER}.spec.containers.0.args", ["--max-model-len 32768", "-c", "serve --x y"])
         ),
-        [("args", f"{TEMPLATE}.spec.containers[0].args[0]")],
+        [("MD-X2", f"{TEMPLATE}.spec.containers[0].args[0]")],
     ),
     "a port that nothing reaches": (
         ModelDeployment.parse(deployed(f"{INNER}.spec.containers.0.command", ["serve", "--port", "9000"])),
-        [("port", f"{TEMPLATE}.spec.containers[0].command[1]")],
+        [("MD-X4", f"{TEMPLATE}.spec.containers[0].command[1]")],
     ),
     "the port that is reached": (
         ModelDeployment.parse(deployed(f"{INNER}.spec.containers.0.args", ["--port=8000"])),
@@ -47,7 +47,7 @@ CAUTIONS: dict[str, tuple[Kind, list[Broken]]] = {
     ),
     "ME-N3": (an_endpoint(url="https://a/base"), [("ME-N3", "spec.url")]),
     "a path that agrees": (an_endpoint(url="https://a/base/v1", rewrite_path="/base/"), []),
-    "a version twice": (an_endpoint(rewrite_path="/v1/"), [("rewrite", "spec.rewritePath")]),
+    "a version twice": (an_endpoint(rewrite_path="/v1/"), [("ME-X1", "spec.rewritePath")]),
 }
 
 

@@ -62,7 +62,6 @@ FILES: dict[str, tuple[dict[str, str | bytes], tuple[str, str, int, str]]] = {
         {"a.yaml": "apiVersion: apps/v1\nkind: Deployment\n"},
         (Code.UNKNOWN_API_VERSION, "a.yaml", 1, "apiVersion"),
     ),
-    "a status": ({"a.yaml": CLASS + "status: {}\n"}, (Code.UNKNOWN_FIELD, "a.yaml", 11, "status")),
     "no documents": ({"notes.txt": "text"}, (Code.NO_DOCUMENTS, ".", 0, "")),
 }
 

@@ -42,26 +42,26 @@ DEPLOYMENTS: dict[str, tuple[Plain, list[Broken]]] = {
     "valid": (deployed(), []),
     "an empty serving is Unified": (deployed("spec.template.spec.serving", {}), []),
     **{
-        f"MD-V1..V4 {name}": (
+        f"MD-V{number} {name}": (
             deployed("spec.template.metadata", {"labels": labels}),
-            [("MD-V1" if name == "reserved" else "MD-V2..V4", f"spec.template.metadata.labels{at}")],
+            [(f"MD-V{number}", f"spec.template.metadata.labels{at}")],
         )
-        for name, (labels, at) in LABELS.items()
+        for number, (name, (labels, at)) in enumerate(LABELS.items(), start=1)
     },
     **{
-        f"MD-V14..V17 {name}": (
+        f"MD-V{number} {name}": (
             deployed(f"{INNER}.metadata", {"labels": labels}),
-            [("MD-V14" if name == "reserved" else "MD-V15..V17", f"{TEMPLATE}.metadata.labels{at}")],
+            [(f"MD-V{number}", f"{TEMPLATE}.metadata.labels{at}")],
         )
-        for name, (labels, at) in LABELS.items()
+        for number, (name, (labels, at)) in enumerate(LABELS.items(), start=14)
     },
     "MD-V18": (
         deployed(f"{INNER}.metadata", {"annotations": {"a b": "any text"}}),
-        [("MD-V18..V19", f"{TEMPLATE}.metadata.annotations[a b]")],
+        [("MD-V18", f"{TEMPLATE}.metadata.annotations[a b]")],
     ),
     "MD-V19": (
         deployed(f"{INNER}.metadata", {"annotations": {f"{'a' * 254}/x": ""}}),
-        [("MD-V18..V19", f"{TEMPLATE}.metadata.annotations[{'a' * 254}/x]")],
+        [("MD-V19", f"{TEMPLATE}.metadata.annotations[{'a' * 254}/x]")],
     ),
     "a pair": (shaped(PREFILL, DECODE, mode="PrefillDecode"), []),
     "MD-V5 one": (shaped(PREFILL, mode="PrefillDecode"), [("MD-V5", f"{SHAPE}.engines")]),
@@ -126,8 +126,8 @@ DEPLOYMENTS: dict[str, tuple[Plain, list[Broken]]] = {
         deployed("spec.template.spec.clusterSelector", {"matchLabels": {"a": "b c"}}),
         [("MD-N5", f"{SHAPE}.clusterSelector.matchLabels.a")],
     ),
-    "MD-N6": (deployed("metadata.name", "a" * 53), [("MD-N6", "metadata.name")]),
-    "52 characters are enough": (deployed("metadata.name", "a" * 52), []),
+    "MD-N6": (deployed("metadata.name", "a" * 64), [("MD-N6", "metadata.name")]),
+    "63 characters are allowed": (deployed("metadata.name", "a" * 63), []),
     **{
         f"MD-N7 {key}": (
             shaped(half("Prefill", labels={key: "x"}), DECODE, mode="PrefillDecode"),
@@ -152,7 +152,7 @@ DEPLOYMENTS: dict[str, tuple[Plain, list[Broken]]] = {
     ),
     "a prefill engine on another port": (
         shaped(half("Prefill", command=["serve", "--port=8200"]), DECODE, mode="PrefillDecode"),
-        [("port", f"{TEMPLATE}.spec.containers[0].command[1]")],
+        [("MD-X3", f"{TEMPLATE}.spec.containers[0].command[1]")],
     ),
     "a prefill engine on its port": (
         shaped(half("Prefill", args=["--port", "8000"]), DECODE, mode="PrefillDecode"),

@@ -23,24 +23,29 @@ ROUTING: dict[str, tuple[type[Kind], Plain, list[Broken]]] = {
     "a service": (ModelService, a_service().plain(), []),
     "an endpoint": (ModelEndpoint, an_endpoint().plain(), []),
     **{
-        f"ME-N1 {url}": (ModelEndpoint, reached(url), [("ME-N1", "spec.url")])
+        f"ME-F1 {url}": (ModelEndpoint, reached(url), [("ME-F1", "spec.url")])
         for url in (
             "example.com",
-            "ftp://example.com",
             "http://",
             "http://:80",
+            "http://example.com:99999",
+            "http://example.com:http",
+            "http://exa_mple.com",
+            "http://exa mple.com",
+        )
+    },
+    **{
+        f"ME-N1 {url}": (ModelEndpoint, reached(url), [("ME-N1", "spec.url")])
+        for url in (
+            "ftp://example.com",
+            "http://[10.0.0.1]",
             "http://user:pass@example.com",
             "http://example.com?x=1",
             "http://example.com/#x",
             "http://example.com:0",
             "http://example.com:",
-            "http://example.com:99999",
-            "http://example.com:http",
             "http://fd00::1",
             "http://[fd00::1",
-            "http://[10.0.0.1]",
-            "http://exa_mple.com",
-            "http://exa mple.com",
         )
     },
     **{
@@ -56,46 +61,46 @@ def test_routing(kind: type[Kind], plain: Plain, expected: list[Broken]) -> None
 
 
 SETTINGS: dict[str, tuple[type[Kind], Plain, list[Broken]]] = {
-    "a long name": (Fleet, document("Fleet", "a" * 27, {}), [("name", "metadata.name")]),
+    "a long name": (Fleet, document("Fleet", "a" * 27, {}), [("FL-X1", "metadata.name")]),
     "an address with a scheme": (
         Fleet,
         document("Fleet", "f", {"gateway": {"address": "http://a"}}),
-        [("address", "spec.gateway.address")],
+        [("FL-X2", "spec.gateway.address")],
     ),
     "no source": (
         Fleet,
         document("Fleet", "f", {"secrets": [{"name": "s", "keys": {"k": {}}}]}),
-        [("source", "spec.secrets[0].keys.k")],
+        [("FL-X3", "spec.secrets[0].keys.k")],
     ),
     "two sources": (
         Fleet,
         document("Fleet", "f", {"secrets": [{"name": "s", "keys": {"k": {"fromEnv": "A", "fromFile": "b"}}}]}),
-        [("source", "spec.secrets[0].keys.k")],
+        [("FL-X3", "spec.secrets[0].keys.k")],
     ),
     "a Secret twice": (
         Fleet,
         document("Fleet", "f", {"secrets": [{"name": "s", "keys": {"k": {"fromEnv": "A"}}}] * 2}),
-        [("secrets", "spec.secrets[1]")],
+        [("FL-X4", "spec.secrets[1]")],
     ),
     "a chart by another name": (
         Fleet,
         document("Fleet", "f", {"servingStack": {"charts": {"cert_manager": {}}}}),
-        [("charts", "spec.servingStack.charts.cert_manager")],
+        [("FL-X5", "spec.servingStack.charts.cert_manager")],
     ),
     "a project of AWS": (
         Fleet,
         document("Fleet", "f", {"credentials": {"default": {"aws": {"project": "p"}}}}),
-        [("credentials", "spec.credentials.default.aws.project")],
+        [("FL-X6", "spec.credentials.default.aws.project")],
     ),
     "no base64": (
         Secret,
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a.b"}, "data": {"k": "{}"}},
-        [("base64", "data.k")],
+        [("SEC-X2", "data.k")],
     ),
     "no key": (
         Secret,
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a/b": ""}},
-        [("key", "stringData[a/b]")],
+        [("SEC-X1", "stringData[a/b]")],
     ),
 }
 
