@@ -61,13 +61,13 @@ def engine_workload(replica: str, engine: str) -> str:
 
 
 def gang_workload(replica: str, engine: str) -> str:
-    """Name the LeaderWorkerSet of an engine, with room for what its controller adds."""
-    return child(replica, engine, limit=LONGEST_GANG_NAME)
+    """Name the LeaderWorkerSet of an engine, and so its headless Service, with room for what its controller adds."""
+    return child(_lettered(replica), engine, limit=LONGEST_GANG_NAME)
 
 
 def clique_set(replica: str, engine: str) -> str:
     """Name the Grove PodCliqueSet of an engine, of at most 24 characters."""
-    joined = f"{replica}-{engine}"
+    joined = f"{_lettered(replica)}-{engine}"
     return _hashed(joined[:_LONGEST_CLIQUE_STEM], joined)
 
 
@@ -84,7 +84,7 @@ def claim_template(replica: str, engine: str, role: Role, requests: Iterable[Cla
 
 def serving_service(replica: str) -> str:
     """Name the Service of a replica on clusters without inference pools."""
-    return child(replica, "serving")
+    return child(_lettered(replica), "serving")
 
 
 def endpoint_service(endpoint: str) -> str:
@@ -104,7 +104,7 @@ def inference_pool(replica: str) -> str:
 
 def endpoint_picker(replica: str) -> str:
     """Name the endpoint picker of a replica and the objects around it."""
-    return _suffixed(replica, "epp")
+    return _suffixed(_lettered(replica), "epp")
 
 
 def cache_claim(namespace: str, cache: str) -> str:
@@ -160,6 +160,11 @@ def parse_stack_name(name: str) -> StackName:
         raise ValueError(f"{name} is not of the form <fleet>.<kind>[.<cluster>]")
     stack_name(fleet, kind, cluster or None)
     return StackName(fleet, kind, cluster or None)
+
+
+def _lettered(replica: str) -> str:
+    """The stem of a name that a Service has too: unlike other names, those of Services begin with a letter."""
+    return f"r-{replica}" if replica[0].isdigit() else replica
 
 
 def _suffixed(name: str, suffix: str) -> str:

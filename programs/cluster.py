@@ -6,7 +6,9 @@ from api import names
 from api.clusters import InferenceCluster
 from api.documents import FleetDocuments
 from api.errors import InvocationError, ModelplaneError
+from api.fixed import cluster_changes
 from programs.context import Context
+from programs.deployed import deployed_cluster, refuse_changes
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
 from programs.placement_plan import declared_pools
 from programs.probe import Answer, as_last_seen, merge, probe
@@ -58,7 +60,12 @@ def declared_outputs(
     existing = cluster.spec.cluster.existing
     declared = ClusterOutputs(
         cluster=cluster.name,
-        inputs=ClusterInputs(source=cluster.spec.cluster.source, stack=cluster.spec.stack),
+        inputs=ClusterInputs(
+            source=cluster.spec.cluster.source,
+            stack=cluster.spec.stack,
+            region=cluster.spec.cluster.region,
+            credentials=cluster.spec.cluster.credentials,
+        ),
         kubeconfig="",
         pools=_pools(documents, cluster, last, workloads),
         storage_class=existing.cache.storage_class_name if existing and existing.cache else None,
@@ -66,27 +73,8 @@ def declared_outputs(
         assumed=assumed,
     )
     if last is not None:
-        _refuse_changed_inputs(cluster, last.inputs, declared.inputs)
+        refuse_changes(cluster, cluster_changes(cluster, deployed_cluster(last.inputs)))
     return declared
-
-
-def _refuse_changed_inputs(cluster: InferenceCluster, deployed: ClusterInputs, wanted: ClusterInputs) -> None:
-    """IC-V9 and IC-N11: what a cluster was made with cannot change under what runs on it.
-
-    Raises:
-        InvocationError: an immutable field was edited.
-
-    """
-    changed = [name for name in ClusterInputs.model_fields if getattr(deployed, name) != getattr(wanted, name)]
-    if changed:
-        name = changed[0]
-        path = "spec.stack" if name == "stack" else f"spec.cluster.{name}"
-        raise InvocationError(
-            f"{path}: cannot be changed from {getattr(deployed, name)} to {getattr(wanted, name)}",
-            where=cluster.subject,
-            hint="put the old value back, or make a new cluster under another name and drain this one",
-            code="MP135",
-        )
 
 
 def _refuse_other_cluster(cluster: InferenceCluster, last: ClusterOutputs | None, answer: Answer) -> None:

@@ -6,6 +6,7 @@ import pulumi
 
 from api.errors import DeletionRefused
 from programs.context import Context, Permissions
+from programs.deployed import refuse_changed_caches, refuse_moved_replicas
 from programs.guard import guard
 from programs.ledger import merged
 from programs.outputs import ClusterOutputs, PlacementOutputs, ServingOutputs, WorkloadsOutputs
@@ -29,9 +30,11 @@ def decide(context: Context) -> PlacementOutputs:
     Raises:
         DeletionRefused: there is no ledger while a workloads stack lists replicas, or more would go than one run may
             delete.
+        InvocationError: a field of a cache was edited that cannot change once it is staged.
 
     """
     last = context.last(PlacementOutputs)
+    refuse_changed_caches(context.documents, last)
     clusters = set(context.documents.clusters)
     if last is not None:
         clusters |= {entry.cluster for entry in last.ledger.replicas}
@@ -49,6 +52,7 @@ def decide(context: Context) -> PlacementOutputs:
         preview=context.preview,
         leaving=context.permissions.leaving,
     )
+    refuse_moved_replicas(observed.last, outputs)
     refuse_deletions(context, observed.last, outputs)
     return outputs
 

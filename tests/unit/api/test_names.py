@@ -92,6 +92,27 @@ def test_a_suffix_is_plain_while_it_fits_and_hashed_where_not(make: object, suff
     assert len(make(longest)) <= 63
 
 
+@pytest.mark.parametrize(
+    "service",
+    [
+        names.serving_service("3-llamas-31605"),
+        names.endpoint_picker("3-llamas-31605"),
+        names.gang_workload("3-llamas-31605", "main"),
+        names.clique_set("3-llamas-31605", "main"),
+        names.endpoint_service("3-llamas-31605"),
+    ],
+)
+def test_the_name_of_a_service_begins_with_a_letter(service: str) -> None:
+    assert service[0].isalpha()
+    assert "3-llamas" in service
+
+
+def test_the_names_of_services_of_other_replicas_stay_what_they_are() -> None:
+    assert names.serving_service("qwen-31605") == child("qwen-31605", "serving")
+    assert names.gang_workload("qwen-31605", "main") == child("qwen-31605", "main")
+    assert names.endpoint_picker("qwen-31605") == "qwen-31605-epp"
+
+
 def test_other_requests_make_another_claim_template() -> None:
     def named(*, count: int, cel: str = "true") -> str:
         request = ClaimRequest(
