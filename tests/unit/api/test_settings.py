@@ -52,6 +52,19 @@ def test_a_clusters_settings_lie_on_top_of_the_fleets_field_by_field() -> None:
     assert merged.charts["prometheus"].values == {"grafana": {"enabled": True, "size": 2}, "list": [3]}
 
 
+def test_a_pin_of_upstreams_is_the_version_of_its_chart_wherever_it_is_written() -> None:
+    fleet = a_fleet(
+        servingStack={"standard": {"leaderWorkerSet": "v0.8.0"}, "versions": {"nvidiaDraDriver": "0.4.0"}},
+        clusters={"us": {"servingStack": {"versions": {"leaderWorkerSet": "v0.8.1"}}}},
+    )
+    for cluster, version in (("eu", "v0.8.0"), ("us", "v0.8.1")):
+        charts = serving_stack_for(fleet, cluster).charts
+        assert {name: (chart.version, chart.enabled) for name, chart in charts.items()} == {
+            "leader-worker-set": (version, True),
+            "dra-driver": ("0.4.0", True),
+        }
+
+
 def test_shares_and_durations_are_numbers() -> None:
     fleet = a_fleet(deletion={"maxShare": "30%"}, unreachable={"withdrawAfter": "1h30m10s"})
     assert fleet.spec.deletion.share == pytest.approx(0.3)
