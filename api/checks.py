@@ -39,6 +39,7 @@ def check(
         if isinstance(document, InferenceCluster) and around.is_whole:
             yield from _classes(document, around)
             yield from _cache_storage(document, around)
+            yield from _credentials(document, around)
         if isinstance(document, ModelDeployment):
             yield from deployment_problems(document, around, check_cel, fits)
         if isinstance(document, ModelCache):
@@ -91,6 +92,25 @@ def _cache_storage(cluster: InferenceCluster, around: Surroundings) -> Iterator[
         message = f"no cache.storageClassName, so no model cache can stage here; {wanting} would"
         hint = "name a ReadWriteMany StorageClass of the cluster, or narrow the cache's clusterSelector"
         yield around.problem(cluster, "IC-N13", ("spec", "cluster", "existing"), message, hint)
+
+
+def _credentials(cluster: InferenceCluster, around: Surroundings) -> Iterator[Problem]:
+    """IC-X2; `default` needs no entry, since a cloud's own tools find what they find."""
+    source = cluster.spec.cluster
+    if source.cloud is None or source.credentials == "default" or not around.is_valid("Fleet"):
+        return
+    fleet = around.documents.fleet
+    known = set(fleet.spec.credentials) if fleet else set()
+    known |= {config.name for config in around.documents.provider_configs.values()}
+    if source.credentials not in known:
+        message = f"no credentials {source.credentials} in Fleet.spec.credentials"
+        hint = (
+            suggestion(source.credentials, known)
+            if known
+            else f"add spec.credentials.{source.credentials} to the Fleet"
+        )
+        path: Path = ("spec", "cluster", source.source.lower(), "credentials", "name")
+        yield around.problem(cluster, "IC-X2", path, message, hint)
 
 
 def _missing_keys(around: Surroundings) -> Iterator[Problem]:

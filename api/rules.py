@@ -98,6 +98,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("IC-N12", "a pool that cannot be started from zero keeps a node", Code.CAUTION, _W),
         ("IC-N13", "a cluster that a cache would stage on has storage for it", Code.CAUTION, _W),
         ("IC-X1", "the Secrets of a cluster can be had", Code.MISSING_KEY, _W),
+        ("IC-X2", "credentials that are named are in the Fleet or a ProviderConfig", Code.MISSING_KEY, _W),
     ),
     **_rules(
         "ModelDeployment",

@@ -29,6 +29,9 @@ SECRET: Plain = {
 }
 
 
+FLEET = document("Fleet", "f", {"credentials": {"prod": {"gcp": {"project": "p"}}}})
+
+
 def gateway(**traefik: Any) -> Plain:
     return document("InferenceGateway", "default", {"backend": "Traefik", "traefik": {"version": "40.2.0"} | traefik})
 
@@ -170,6 +173,11 @@ CLUSTERS: dict[str, Case] = {
         accepted={"storageClassName": "shared"},
         at="spec.cluster.existing",
         beside=(*beside(), a_cache().plain()),
+    ),
+    "IC-X2": Case(
+        refused=(changed(cluster_of("GKE"), "spec.cluster.gke.credentials", {"name": "other"}), *beside("GKE"), FLEET),
+        accepted=(changed(cluster_of("GKE"), "spec.cluster.gke.credentials", {"name": "prod"}), *beside("GKE"), FLEET),
+        at="spec.cluster.gke.credentials.name",
     ),
     "IC-X1": case(
         cluster_of(),
