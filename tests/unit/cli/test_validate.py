@@ -145,7 +145,7 @@ def test_standard_input_is_read(run: Run, fleet: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
 
     given(text)
-    assert run("validate", "-f", "-").out == "ok: 1 document\n"
+    assert run("validate", "-f", "-").out == "ok: 1 document, 1 warning\n"
     given(text.replace("spec:", "specs:"))
     refused = run("validate", "-f", "-", "-f", fleet / "gateway.yaml")
     assert refused.code == 2
