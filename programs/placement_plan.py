@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from api.base import Condition
 from api.documents import FleetDocuments
+from api.sources import ExistingCluster
 from programs.conditions import condition, dated
 from programs.ledger import LedgerBuilder, placed, replica_key, template_hash
 from programs.outputs import (
@@ -25,7 +26,7 @@ from programs.outputs import (
     WorkloadsOutputs,
 )
 from programs.rolling import Rollable, take_change_now
-from scheduler import Capabilities, Cluster, DeploymentPlan, Plan, Pool, Snapshot, schedule, successors
+from scheduler import CacheFootprint, Capabilities, Cluster, DeploymentPlan, Plan, Pool, Snapshot, schedule, successors
 
 Key = tuple[str, str]
 
@@ -77,8 +78,30 @@ def snapshot_of(
         deployments=tuple(documents.deployments[key] for key in sorted(documents.deployments)),
         replicas=tuple(placed(entry, last.ledger, applied=_listed(entry, observed)) for entry in active),
         retiring=tuple(placed(entry, last.ledger, applied=True) for entry in _retiring(observed)),
-        caches={},
+        caches=_footprints(documents, observed),
     )
+
+
+def _footprints(documents: FleetDocuments, observed: Observed) -> dict[Key, CacheFootprint]:
+    """Where each cache can be: clusters with a class of ReadWriteMany storage; managed ones get one when they are made."""
+    able = frozenset(
+        name
+        for name, document in documents.clusters.items()
+        if document.spec.cluster.existing is None or _storage_class(document.spec.cluster.existing, observed, name)
+    )
+    return {
+        key: CacheFootprint(
+            clusters=able,
+            match_labels=cache.spec.cluster_selector.match_labels if cache.spec.cluster_selector else {},
+        )
+        for key, cache in documents.caches.items()
+    }
+
+
+def _storage_class(existing: ExistingCluster, observed: Observed, name: str) -> str | None:
+    declared = existing.cache.storage_class_name if existing.cache else None
+    outputs = observed.clusters.get(name)
+    return declared or (outputs.storage_class if outputs else None)
 
 
 def _retiring(observed: Observed) -> list[LedgerReplica]:

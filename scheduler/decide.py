@@ -15,7 +15,7 @@ from scheduler.fill import Filled, Places
 from scheduler.gates import Gates
 from scheduler.hardware import Hardware
 from scheduler.ledger import Ledger, node_costs
-from scheduler.match import Matcher
+from scheduler.matcher import Matcher
 from scheduler.plan import DeploymentPlan, DropCode, Dropped, Overcommitted, Placement, Plan
 from scheduler.retain import Retained, retain, scale_down
 from scheduler.retire import waits_for

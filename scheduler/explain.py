@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from api.classes import Device
 from api.terms import DeviceRequest
 from scheduler.cel import Read, compile_selector, view
-from scheduler.match import Matcher, counts
+from scheduler.matcher import Matcher, counts
 from scheduler.quantity import is_quantity, parse_quantity
 from scheduler.snapshot import Pool
 

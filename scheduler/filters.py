@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from scheduler.demand import Demand
 from scheduler.plan import Reason, ReasonCode
-from scheduler.snapshot import Cluster
+from scheduler.snapshot import CacheFootprint, Cluster
 from scheduler.taints import untolerated
 
 
@@ -43,10 +43,17 @@ def selection_gates(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
         yield Reason(code=ReasonCode.LABEL_MISMATCH, message=wrong, summary="not matching the cluster selector")
     if demand.footprint is None:
         return
-    outside = demand.footprint.clusters is not None and cluster.name not in demand.footprint.clusters
-    if outside or _wrong_label(demand.footprint.match_labels, cluster):
+    outside = _outside(demand.footprint, cluster)
+    if outside:
         text = f"outside cache {demand.cache}'s clusters"
-        yield Reason(code=ReasonCode.OUTSIDE_CACHE_CLUSTERS, message=f"is {text}", summary=text)
+        yield Reason(code=ReasonCode.OUTSIDE_CACHE_CLUSTERS, message=f"is {text}: it {outside}", summary=text)
+
+
+def _outside(footprint: CacheFootprint, cluster: Cluster) -> str:
+    wrong = _wrong_label(footprint.match_labels, cluster)
+    if not wrong and footprint.clusters is not None and cluster.name not in footprint.clusters:
+        return "has no storage that many nodes can mount (ReadWriteMany)"
+    return wrong
 
 
 def _state(cluster: Cluster) -> Iterator[Reason]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from api.classes import Device
 from scheduler.demand import EngineDemand, MemberDemand
-from scheduler.match import Matcher
+from scheduler.matcher import Matcher
 from scheduler.snapshot import Cluster
 
 _LEAVING = -1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from api.classes import Device
 from scheduler.demand import Demand, EngineDemand, MemberDemand
 from scheduler.explain import misfit
-from scheduler.match import Claims, Matcher
+from scheduler.matcher import Claims, Matcher
 from scheduler.plan import DropCode, Dropped
 from scheduler.snapshot import Cluster, PlacedEngine, PlacedMember, PlacedReplica, Pool, ReplicaKey
 from scheduler.taints import untolerated

@@ -93,7 +93,10 @@ class PlacedReplica:
 
 @dataclass(frozen=True, kw_only=True)
 class CacheFootprint:
-    """Where a cache can be: the clusters that can hold it (None where unknown), and the labels it asks for."""
+    """Where a cache can be: on clusters that can hold it and carry the labels it asks for.
+
+    `clusters` are those with storage that many nodes can mount (ReadWriteMany); None where all can.
+    """
 
     clusters: frozenset[str] | None
     match_labels: Mapping[str, str] = field(default_factory=dict)

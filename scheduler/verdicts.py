@@ -9,7 +9,7 @@ from scheduler.explain import misfit
 from scheduler.fill import Places
 from scheduler.gates import GateKey, gate_key
 from scheduler.hardware import Option
-from scheduler.match import Matcher
+from scheduler.matcher import Matcher
 from scheduler.plan import Reason, ReasonCode, Verdict
 from scheduler.snapshot import Cluster, Pool
 

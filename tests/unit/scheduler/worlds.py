@@ -193,3 +193,10 @@ def drops(plan: DeploymentPlan) -> dict[str, str]:
 def reasons(plan: DeploymentPlan) -> dict[str, list[str]]:
     """The codes of every verdict, by cluster."""
     return {verdict.cluster: [str(reason.code) for reason in verdict.reasons] for verdict in plan.verdicts}
+
+
+def active(plan: DeploymentPlan, *, applied: bool = True) -> list[PlacedReplica]:
+    """The placements of a plan as the replicas of the next snapshot."""
+    return [
+        PlacedReplica(key=each.key, name=each.name, engines=each.engines, applied=applied) for each in plan.placements
+    ]
