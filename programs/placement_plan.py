@@ -83,7 +83,7 @@ def snapshot_of(
 
 
 def _footprints(documents: FleetDocuments, observed: Observed) -> dict[Key, CacheFootprint]:
-    """Where each cache can be: clusters with a class of ReadWriteMany storage; managed ones get one when they are made."""
+    """Where each cache can be: clusters with ReadWriteMany storage, which managed ones get when they are made."""
     able = frozenset(
         name
         for name, document in documents.clusters.items()

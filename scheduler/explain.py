@@ -1,7 +1,6 @@
 """Why hardware does not fit, in words: the failing request, the test, and the value seen on the best device."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from api.classes import Device
 from api.terms import DeviceRequest
@@ -13,46 +12,58 @@ from scheduler.snapshot import Pool
 _EXPRESSION_SHOWN = 100
 
 
-@dataclass(frozen=True)
-class _Attempt:
-    """How a list of requests fares on one pool: the requests that find no device, each with what was left then."""
-
-    pool: Pool
-    unmet: tuple[tuple[DeviceRequest, tuple[int, ...]], ...]
+Unmet = tuple[tuple[DeviceRequest, tuple[int, ...]], ...]
+"""Requests that find no device on a node, each with what was left of the devices then."""
 
 
-def misfit(requests: tuple[DeviceRequest, ...], pools: Sequence[Pool], matcher: Matcher) -> str:
-    """Say which requests find no device on the pool where most of them do, and which tests the best device fails.
+class Explainer:
+    """Says why device requests fit no pool; what it found out about a pool's hardware is remembered."""
 
-    Of pools that do equally well, the one with the best device for the first failing request is named. Each failing
-    test comes with the values it reads as the device declares them.
-    """
-    attempts = [_attempt(requests, pool, matcher) for pool in pools if pool.devices]
-    if not attempts:
-        return "has no pool with declared devices"
-    fewest = min(len(attempt.unmet) for attempt in attempts)
-    if fewest == 0:
-        return "no pool fits all members of the engine"
-    nearest = [attempt for attempt in attempts if len(attempt.unmet) == fewest]
-    best = max(
-        nearest, key=lambda attempt: _best_device(attempt.unmet[0][0], attempt.unmet[0][1], attempt.pool, matcher)[0]
-    )
-    return "; ".join(_unmet(request, left, best.pool, matcher) for request, left in best.unmet)
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+        self._unmet: dict[tuple[int, int], Unmet] = {}
+        self._ranks: dict[tuple[int, int], tuple[int, int, int]] = {}
+        self._texts: dict[tuple[int, int, str], str] = {}
+
+    def misfit(self, requests: tuple[DeviceRequest, ...], pools: Sequence[Pool]) -> str:
+        """Say which requests find no device on the pool where most of them do, and which tests the best device fails.
+
+        Of pools that do equally well, the one with the best device for the first failing request is named. Each
+        failing test comes with the values it reads as the device declares them.
+        """
+        asked = self._matcher.requests_number(requests)
+        attempts = [(pool, (asked, self._matcher.devices_number(pool.devices))) for pool in pools if pool.devices]
+        if not attempts:
+            return "has no pool with declared devices"
+        unmet = [self._unmet_on(requests, pool, key) for pool, key in attempts]
+        fewest = min(len(each) for each in unmet)
+        if fewest == 0:
+            return "no pool fits all members of the engine"
+        nearest = [attempt for attempt, each in zip(attempts, unmet, strict=True) if len(each) == fewest]
+        pool, key = max(nearest, key=lambda attempt: self._ranks[attempt[1]])
+        named = (*key, pool.name)
+        if named not in self._texts:
+            parts = (_unmet_text(request, left, pool, self._matcher) for request, left in self._unmet[key])
+            self._texts[named] = "; ".join(parts)
+        return self._texts[named]
+
+    def _unmet_on(self, requests: tuple[DeviceRequest, ...], pool: Pool, key: tuple[int, int]) -> Unmet:
+        if key not in self._unmet:
+            left = list(counts(pool.devices))
+            unmet = []
+            for request in requests:
+                choice = next(self._matcher.choices(request, pool.devices, left), None)
+                if choice is None:
+                    unmet.append((request, tuple(left)))
+                else:
+                    left[choice] -= request.count
+            self._unmet[key] = tuple(unmet)
+            if unmet:
+                self._ranks[key], _ = _best_device(*unmet[0], pool, self._matcher)
+        return self._unmet[key]
 
 
-def _attempt(requests: tuple[DeviceRequest, ...], pool: Pool, matcher: Matcher) -> _Attempt:
-    left = list(counts(pool.devices))
-    unmet = []
-    for request in requests:
-        choice = next(matcher.choices(request, pool.devices, left), None)
-        if choice is None:
-            unmet.append((request, tuple(left)))
-        else:
-            left[choice] -= request.count
-    return _Attempt(pool, tuple(unmet))
-
-
-def _unmet(request: DeviceRequest, left: Sequence[int], pool: Pool, matcher: Matcher) -> str:
+def _unmet_text(request: DeviceRequest, left: Sequence[int], pool: Pool, matcher: Matcher) -> str:
     _, position = _best_device(request, left, pool, matcher)
     device = pool.devices[position]
     where = f"device {device.name} of pool {pool.name}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from api.classes import Device
 from scheduler.demand import Demand, EngineDemand, MemberDemand
-from scheduler.explain import misfit
+from scheduler.explain import Explainer
 from scheduler.matcher import Claims, Matcher
 from scheduler.plan import DropCode, Dropped
 from scheduler.snapshot import Cluster, PlacedEngine, PlacedMember, PlacedReplica, Pool, ReplicaKey
@@ -121,7 +121,7 @@ def _member(
     now = _kept_claims(placed, wanted, pool.devices, matcher) if pool else None
     if then is None and now is None:
         facts = Pool(name=placed.pool, nodes=0, devices=placed.facts or (pool.devices if pool else ()))
-        detail = misfit(wanted.requests, [facts], matcher)
+        detail = Explainer(matcher).misfit(wanted.requests, [facts])
         raise _GoneError(DropCode.SELECTOR_CHANGED, f"the pool it is on no longer passes: {detail}")
     requests = _claims(then, now)
     facts_now = pool.devices if pool and then is None else placed.facts

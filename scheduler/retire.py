@@ -33,14 +33,17 @@ def waits_for(
     """Name, for each pending replica, the retiring ones it needs gone; they are named in order of their keys.
 
     `settled` replicas have their nodes. `pending` ones take what is free now, in the order given, then what the
-    retiring ones will free.
+    retiring ones will free. Who waits for nobody is not named.
     """
+    going = sorted(retiring, key=lambda each: each.key)
+    if not going:
+        return {}
     free = {(cluster.name, pool.name): max(0, pool.nodes) for cluster in clusters for pool in cluster.pools}
     for key, engines in settled:
         for place, nodes in _costs(key.cluster, engines):
             free[place] = free.get(place, 0) - nodes
     leavers: defaultdict[PoolKey, list[_Leaver]] = defaultdict(list)
-    for replica in sorted(retiring, key=lambda each: each.key):
+    for replica in going:
         for place, nodes in _costs(replica.key.cluster, replica.engines):
             free[place] = free.get(place, 0) - nodes
             leavers[place].append(_Leaver(replica.key, nodes))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler.demand import Demand, EngineDemand, MemberDemand
-from scheduler.explain import misfit
+from scheduler.explain import Explainer
 from scheduler.fill import Places
 from scheduler.gates import GateKey, gate_key
 from scheduler.hardware import Option
@@ -42,6 +42,7 @@ class Judge:
 
     def __init__(self, places: Places) -> None:
         self._places = places
+        self._explainer = Explainer(places.hardware.matcher)
         self._found: dict[tuple[GateKey, tuple[EngineDemand, ...]], Shortfall] = {}
         self._looks: list[object] | None = None
 
@@ -68,9 +69,35 @@ class Judge:
         for position, look in enumerate(self._looks):
             reasons = known.get(look)
             if reasons is None:
-                reasons = known[look] = _no_room(self._places, demand, profile, position)
+                reasons = known[look] = self._no_room(demand, profile, position)
             found.append(reasons)
         return found
+
+    def _no_room(self, demand: Demand, profile: int, position: int) -> tuple[Reason, ...]:
+        """Return a reason for each engine whose hardware or nodes a cluster lacks; none where a replica fits."""
+        if self._places.exhaustive(profile, position) is not None:
+            return ()
+        cluster = self._places.clusters[position]
+        options = self._places.hardware.options(profile, self._places.hardware.shapes[position], exhaustive=True)
+        left = list(self._places.ledger.free(cluster.name))
+        several = len(demand.engines) > 1
+        reasons = []
+        for engine, pools in zip(demand.engines, options, strict=True):
+            fitting = next((option for option in pools if option.cost <= left[option.pool]), None)
+            if fitting is not None:
+                left[fitting.pool] -= fitting.cost
+                continue
+            found = (
+                _too_few(pools, cluster, left)
+                if pools
+                else _unfit(engine, cluster, self._places.hardware.matcher, self._explainer)
+            )
+            text = f"engine {engine.name}: {found.message}" if several else found.message
+            reasons.append(Reason(code=found.code, message=text, summary=found.summary, short=found.short))
+        if all(options) and self._places.cut_off(profile, position):
+            text = "the search for other pools was given up, there are too many choices"
+            reasons.append(Reason(code=ReasonCode.INSUFFICIENT_NODES, message=text, summary=_TOO_FEW))
+        return tuple(sorted(reasons, key=lambda reason: reason.code == ReasonCode.INSUFFICIENT_NODES))
 
     def _look(self, position: int) -> object:
         cluster = self._places.clusters[position]
@@ -122,29 +149,6 @@ def _nearest(all_verdicts: Sequence[Verdict]) -> str:
     return ""
 
 
-def _no_room(places: Places, demand: Demand, profile: int, position: int) -> tuple[Reason, ...]:
-    """Return a reason for each engine whose hardware or nodes a cluster lacks; none where a replica fits."""
-    if places.exhaustive(profile, position) is not None:
-        return ()
-    cluster = places.clusters[position]
-    options = places.hardware.options(profile, places.hardware.shapes[position], exhaustive=True)
-    left = list(places.ledger.free(cluster.name))
-    several = len(demand.engines) > 1
-    reasons = []
-    for engine, pools in zip(demand.engines, options, strict=True):
-        fitting = next((option for option in pools if option.cost <= left[option.pool]), None)
-        if fitting is not None:
-            left[fitting.pool] -= fitting.cost
-            continue
-        found = _too_few(pools, cluster, left) if pools else _unfit(engine, cluster, places)
-        text = f"engine {engine.name}: {found.message}" if several else found.message
-        reasons.append(Reason(code=found.code, message=text, summary=found.summary, short=found.short))
-    if all(options) and places.cut_off(profile, position):
-        text = "the search for other pools was given up, there are too many choices"
-        reasons.append(Reason(code=ReasonCode.INSUFFICIENT_NODES, message=text, summary=_TOO_FEW))
-    return tuple(reasons)
-
-
 def _too_few(pools: Sequence[Option], cluster: Cluster, left: Sequence[int]) -> Reason:
     best = min(pools, key=lambda option: option.cost - left[option.pool])
     pool, free = cluster.pools[best.pool], left[best.pool]
@@ -153,30 +157,23 @@ def _too_few(pools: Sequence[Option], cluster: Cluster, left: Sequence[int]) -> 
     return Reason(code=ReasonCode.INSUFFICIENT_NODES, message=text, summary=_TOO_FEW, short=short)
 
 
-def _unfit(engine: EngineDemand, cluster: Cluster, places: Places) -> Reason:
-    text = _misfit(engine, cluster, places)
-    return Reason(code=ReasonCode.NO_MATCHING_HARDWARE, message=text, summary="no matching hardware")
-
-
-def _misfit(engine: EngineDemand, cluster: Cluster, places: Places) -> str:
-    matcher = places.hardware.matcher
+def _unfit(engine: EngineDemand, cluster: Cluster, matcher: Matcher, explainer: Explainer) -> Reason:
     pools = [pool for pool in cluster.pools if not pool.leaving]
     fits = [
         [matcher.fit(member.requests, pool.devices, exhaustive=True) for pool in pools] for member in engine.members
     ]
     several = len(engine.members) > 1
-    unfit = [
+    texts = [
         (f"{member.role} " if several else "")
-        + misfit(member.requests, pools, matcher)
+        + explainer.misfit(member.requests, pools)
         + _given_up(member, pools, matcher)
         for member, each in zip(engine.members, fits, strict=True)
         if all(fit is None for fit in each)
     ]
-    if unfit:
-        return "; ".join(dict.fromkeys(unfit))
-    if not any(fit for each in fits for fit in each):
-        return "what matches can only be matched, not claimed (claim: Synthetic)"
-    return "no single pool fits all members of the engine"
+    if not texts and not any(fit for each in fits for fit in each):
+        texts = ["what matches can only be matched, not claimed (claim: Synthetic)"]
+    text = "; ".join(texts) or "no single pool fits all members of the engine"
+    return Reason(code=ReasonCode.NO_MATCHING_HARDWARE, message=text, summary="no matching hardware")
 
 
 def _given_up(member: MemberDemand, pools: Sequence[Pool], matcher: Matcher) -> str:
