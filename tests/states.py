@@ -10,7 +10,7 @@ from typing import Any
 
 from builders import BIG_MEMORY, a_class, a_cluster, a_device, a_fleet
 
-from api import Fleet, InferenceClass, InferenceCluster, ModelDeployment, ModelEndpoint, ModelService, names
+from api import Fleet, InferenceClass, InferenceCluster, ModelCache, ModelDeployment, ModelEndpoint, ModelService, names
 from api.base import Kind
 from api.classes import Device
 from api.documents import FleetDocuments
@@ -63,6 +63,7 @@ def documents_of(*kinds: Kind, directory: Path = Path("fleet")) -> FleetDocument
         classes=named(InferenceClass),
         clusters=named(InferenceCluster),
         deployments=keyed(ModelDeployment),
+        caches=keyed(ModelCache),
         services=keyed(ModelService),
         endpoints=keyed(ModelEndpoint),
         secrets=keyed(Secret),

@@ -1,8 +1,12 @@
 """Check values of derived names; they are part of the contract with running fleets."""
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from api import names
+from api.fleets import LONGEST_FLEET_NAME
+from api.grammar import DNS_LABEL, is_match
 from api.names import StackName, child, parse_stack_name, replica_name, stack_name
 from api.terms import ClaimRequest, Selector
 
@@ -111,6 +115,28 @@ def test_the_names_of_services_of_other_replicas_stay_what_they_are() -> None:
     assert names.serving_service("qwen-31605") == child("qwen-31605", "serving")
     assert names.gang_workload("qwen-31605", "main") == child("qwen-31605", "main")
     assert names.endpoint_picker("qwen-31605") == "qwen-31605-epp"
+
+
+LABELS = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(deployment=LABELS, cluster=LABELS, engine=LABELS, namespace=LABELS)
+@example(deployment="a" * 63, cluster="b" * 63, engine="c" * 63, namespace="d" * 63)
+def test_whatever_documents_are_called_what_is_derived_fits(
+    deployment: str, cluster: str, engine: str, namespace: str
+) -> None:
+    replica = names.replica_name(deployment, cluster, 9)
+    services = [names.serving_service(replica), names.endpoint_picker(replica), names.endpoint_service(replica)]
+    gang, cliques = names.gang_workload(replica, engine), names.clique_set(replica, engine)
+    others = [replica, names.engine_workload(replica, engine), names.inference_pool(replica)]
+    others += [names.cache_claim(namespace, engine), names.cache_job(namespace, engine)]
+    for name in [*services, gang, cliques, *others]:
+        assert is_match(DNS_LABEL, name)
+    assert all(name[0].isalpha() for name in [*services, gang, cliques])
+    assert len(gang) <= 51
+    assert len(f"{cliques}gangleader") <= 45
+    assert len(stack_name("f" * LONGEST_FLEET_NAME, "workloads", cluster)) <= 100
 
 
 def test_other_requests_make_another_claim_template() -> None:
