@@ -14,7 +14,7 @@ from api.loader import load
 from api.reading import STDIN, SUFFIXES, read
 from api.secrets import unresolved
 from scheduler.cel import compile_error
-from scheduler.match import Matcher
+from scheduler.matcher import Matcher
 
 VARIABLE = "MODELPLANE_FLEET"
 

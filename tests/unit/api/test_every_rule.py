@@ -23,7 +23,7 @@ from api.reading import read_file
 from api.replicas import ModelReplica
 from api.rules import ELSEWHERE, RULES
 from scheduler.cel import compile_error
-from scheduler.match import Matcher
+from scheduler.matcher import Matcher
 
 CONTRACT = Path(__file__).parents[4] / "shared" / "reference" / "api.md"
 CASES: Mapping[str, Case] = {

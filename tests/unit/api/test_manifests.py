@@ -13,7 +13,7 @@ from api.errors import InvalidFleet, Problem, Severity
 from api.loader import KINDS, load
 from api.reading import read_file
 from scheduler.cel import compile_error
-from scheduler.match import Matcher
+from scheduler.matcher import Matcher
 
 MANIFESTS = Path(__file__).parents[4] / "shared" / "manifests"
 FOLDERS = sorted({str(file.parent.relative_to(MANIFESTS)) for file in MANIFESTS.rglob("*.yaml")})

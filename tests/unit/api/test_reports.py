@@ -14,7 +14,7 @@ from api import names
 from api.errors import InvalidFleet, Problem, Severity
 from api.loader import load
 from scheduler.cel import compile_error
-from scheduler.match import Matcher
+from scheduler.matcher import Matcher
 
 MEMBER = "spec.template.spec.engines[0].members[0]"
 INNER = "spec.template.spec.engines.0.members.0"
