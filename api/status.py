@@ -14,6 +14,7 @@ from api.classes import Device
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 Conditions = tuple[Condition, ...]
+CachePhase = Literal["Pending", "Hydrating", "Ready", "Failed", "Unsupported"]
 
 
 class Status(Model):
@@ -96,11 +97,22 @@ class ReplicaCounts(Model):
     """Replicas with a place that serve."""
 
 
+class Refusal(Model):
+    """Why a cluster takes no further replica."""
+
+    code: str
+    """The reason in one word."""
+    message: str
+    """The reason with the values seen."""
+
+
 class ModelDeploymentStatus(Status):
     """A deployment as it is."""
 
     replicas: ReplicaCounts | None = None
     """How many replicas there are."""
+    unplaced: dict[str, tuple[Refusal, ...]] | None = None
+    """While fewer replicas have a place than are wanted: the reasons of each cluster."""
 
 
 class ModelReplicaStatus(Status):
@@ -119,7 +131,7 @@ class CacheOnCluster(Model):
 
     name: str
     """Name of the cluster."""
-    phase: Literal["Pending", "Hydrating", "Ready", "Failed", "Unsupported"] | None = None
+    phase: CachePhase | None = None
     """How far staging is; Unsupported where the cluster has no storage for caches."""
     message: str | None = None
     """Why it is not further."""
@@ -261,4 +273,5 @@ CONDITIONS: Final[Mapping[str, Mapping[str, Mapping[str, ConditionStatus]]]] = {
         "Ready": READY,
     },
 }
-"""Every condition of a kind: its reasons, and the status that each of them goes with."""
+"""Every condition of a kind: its reasons, and the status that each of them goes with. Where a stack's outputs are not
+known, the status is Unknown, with the reason for False."""

@@ -77,6 +77,12 @@ def _gateway(shown: Plain, now: datetime) -> Rows:
     yield from _note(shown)
 
 
+def _cache(shown: Plain, now: datetime) -> Rows:
+    clusters = ", ".join(f"{found['name']} {found['phase']}" for found in shown["status"].get("clusters", ()))
+    yield _name(shown), _state(shown), shown["status"]["summary"]["ready"], clusters or "-", _age(shown, now)
+    yield from _note(shown)
+
+
 def _name(shown: Plain) -> str:
     return f"{shown['metadata']['namespace']}/{shown['metadata']['name']}"
 
@@ -106,6 +112,7 @@ _TABLES: Mapping[str, tuple[Sequence[str], Callable[[Plain, datetime], Rows]]] =
     "ModelDeployment": (("DEPLOYMENT", "WANTED", "PLACED", "READY", "STATUS", "AGE"), _deployment),
     "ModelReplica": (("REPLICA", "CLUSTER", "POOL", "STATUS", "AGE"), _replica),
     "ModelService": (("SERVICE", "STATUS", "URL", "ENDPOINTS", "AGE"), _service),
+    "ModelCache": (("CACHE", "STATUS", "READY", "CLUSTERS", "AGE"), _cache),
     "InferenceCluster": (("CLUSTER", "STATUS", "NODES", "GATEWAY", "AGE"), _cluster),
     "InferenceGateway": (("GATEWAY", "STATUS", "ADDRESS", "AGE"), _gateway),
 }

@@ -1,38 +1,64 @@
 """A fleet as its stacks last exported it, in the form of the kinds: what `kubectl get -o yaml` would show of each.
 
 Pure: stacks' outputs in, plain objects out. Specs come from the documents, a replica's from the ledger; every status
-and condition comes from outputs, with the types and reasons of the api contract (sections 3 to 9). `Retiring` is the
-one condition beyond it.
+comes from outputs, in the form of `api.status`, with the conditions of `stacks.conditions`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from api import names
-from api.base import API_VERSION, Condition, Kind
+from api.base import API_VERSION, Kind
+from api.caches import ModelCache
 from api.documents import FleetDocuments
+from api.status import (
+    AddressStatus,
+    BackendName,
+    CacheOnCluster,
+    CachePhase,
+    CacheStorageStatus,
+    CacheSummary,
+    GpuPoolStatus,
+    InferenceClassStatus,
+    InferenceClusterStatus,
+    InferenceGatewayStatus,
+    ModelCacheStatus,
+    ModelDeploymentStatus,
+    ModelEndpointStatus,
+    ModelReplicaStatus,
+    ModelServiceStatus,
+    Refusal,
+    ReplicaCounts,
+    Status,
+    WeightedEndpoint,
+)
 from programs.ledger import document
 from programs.outputs import (
-    UNKNOWN,
     ClusterOutputs,
     DeploymentState,
     GatewayOutputs,
     Ledger,
     LedgerReplica,
     PlacementOutputs,
-    ReplicaState,
     RoutingOutputs,
     ServiceState,
     ServingOutputs,
-    Unknown,
     WorkloadsOutputs,
+)
+from stacks.conditions import (
+    cache_conditions,
+    cache_resolved,
+    class_conditions,
+    cluster_conditions,
+    endpoint_conditions,
+    gateway_conditions,
+    replica_conditions,
 )
 
 GATEWAY = "default"
 
 Plain = dict[str, Any]
-Flag = Unknown | bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +74,12 @@ class FleetOutputs:
 
 
 def objects(documents: FleetDocuments, outputs: FleetOutputs) -> list[Plain]:
-    """Every deployment, replica, service, cluster and the gateway that the stacks know, in this order and by name."""
+    """Every object with its status: what the stacks know, and what else is in the documents, by kind and name.
+
+    Nothing where no stack has outputs.
+    """
+    if outputs == FleetOutputs():
+        return []
     placement = outputs.placement or PlacementOutputs()
     routing = outputs.routing or RoutingOutputs()
     found = [_deployment(key, state, documents) for key, state in sorted(placement.deployments.items())]
@@ -57,8 +88,13 @@ def objects(documents: FleetDocuments, outputs: FleetOutputs) -> list[Plain]:
         for entry in sorted(placement.ledger.replicas, key=lambda entry: entry.key)
     ]
     found += [_service(key, state, documents) for key, state in sorted(routing.services.items())]
-    found += [_cluster(name, outputs, documents) for name in sorted(outputs.clusters)]
-    return found + ([_gateway(outputs.gateway, documents)] if outputs.gateway else [])
+    found += [_cluster(name, outputs, documents) for name in sorted({*outputs.clusters, *documents.clusters})]
+    found += [_gateway(outputs.gateway, documents)] if outputs.gateway else []
+    staged = {(cache.namespace, cache.name) for cache in placement.ledger.caches}
+    found += [_cache(key, placement, outputs, documents) for key in sorted({*documents.caches, *staged})]
+    written = {f"{namespace}/{name}" for namespace, name in documents.endpoints}
+    found += [_endpoint(key, routing, documents) for key in sorted({*routing.endpoints, *written})]
+    return found + [_class(name, documents) for name in sorted(documents.classes)]
 
 
 def condition_of(shown: Plain, kind: str) -> Plain:
@@ -68,105 +104,137 @@ def condition_of(shown: Plain, kind: str) -> Plain:
 
 def _deployment(key: str, state: DeploymentState, documents: FleetDocuments) -> Plain:
     namespace, name = key.split("/", 1)
-    shown = _head("ModelDeployment", namespace, name, documents.deployments.get((namespace, name)))
-    shown["status"] = {
-        "replicas": {"desired": state.wanted, "total": state.placed, "ready": state.ready},
-        "conditions": _plain(state.conditions),
-    }
-    if state.placed < state.wanted:
-        refused = {cluster: [found.plain() for found in reasons] for cluster, reasons in state.verdicts.items()}
-        shown["status"]["unplaced"] = refused
-    return shown
+    written = documents.deployments.get((namespace, name))
+    resolved = cache_resolved(written, documents.caches) if written else None
+    status = ModelDeploymentStatus(
+        replicas=ReplicaCounts(desired=state.wanted, total=state.placed, ready=state.ready),
+        conditions=(*([resolved] if resolved else []), *state.conditions),
+        unplaced={
+            cluster: tuple(Refusal(code=found.code, message=found.message) for found in reasons)
+            for cluster, reasons in state.verdicts.items()
+        }
+        if state.placed < state.wanted
+        else None,
+    )
+    return _shown(_head("ModelDeployment", namespace, name, written), status)
 
 
 def _replica(entry: LedgerReplica, ledger: Ledger, outputs: FleetOutputs) -> Plain:
     workloads = outputs.workloads.get(entry.cluster)
     state = workloads.replicas.get(entry.key) if workloads else None
+    conditions = replica_conditions(entry, state, is_known=workloads is not None)
     shown: Plain = _without_empty(document(entry, ledger).plain())
-    shown["status"] = {"conditions": _plain(_replica_conditions(entry, state, is_known=workloads is not None))}
-    return shown
-
-
-def _replica_conditions(entry: LedgerReplica, state: ReplicaState | None, *, is_known: bool) -> list[Condition]:
-    if state is None:
-        reason = "Deploying" if is_known else "WaitingForCluster"
-        text = f"waits for {', '.join(entry.waits_for)} to leave its nodes" if entry.waits_for else ""
-        accepted = _condition("ModelAccepted", status=False, reason=reason, message=text)
-        ready = _condition("ModelReady", status=False, reason="WaitingForModel", message=text)
-    else:
-        accepted = _condition("ModelAccepted", state.applied, reason=("Accepted", "Deploying"))
-        since = state.since if isinstance(state.since, str) else ""
-        reason = state.reason if isinstance(state.reason, str) else "ModelStarting"
-        text = state.message if isinstance(state.message, str) else ""
-        ready = _condition("ModelReady", state.ready, reason=reason, message=text, since=since)
-    conditions = [accepted, ready, _together([accepted, ready])]
-    if entry.state == "retiring":
-        retiring = _condition("Retiring", status=True, reason="Retiring", message=entry.reason)
-        conditions.append(retiring)
-    return conditions
+    return _shown(shown, ModelReplicaStatus(conditions=tuple(conditions)))
 
 
 def _service(key: str, state: ServiceState, documents: FleetDocuments) -> Plain:
     namespace, name = key.split("/", 1)
-    shown = _head("ModelService", namespace, name, documents.services.get((namespace, name)))
-    status: Plain = {"conditions": _plain(state.conditions)}
-    if isinstance(state.address, str):
-        status["address"] = state.address
-    status["endpoints"] = [found.plain() for found in state.backends]
-    if state.empty_entries:
-        status["emptyEntries"] = list(state.empty_entries)
-    shown["status"] = status
+    status = ModelServiceStatus(
+        address=state.address if isinstance(state.address, str) else None,
+        endpoints=tuple(WeightedEndpoint(endpoint=found.endpoint, weight=found.weight) for found in state.backends),
+        empty_entries=state.empty_entries,
+        conditions=state.conditions,
+    )
+    shown = _shown(_head("ModelService", namespace, name, documents.services.get((namespace, name))), status)
+    if not state.empty_entries:
+        del shown["status"]["emptyEntries"]
     return shown
 
 
 def _cluster(name: str, outputs: FleetOutputs, documents: FleetDocuments) -> Plain:
-    cluster, serving = outputs.clusters[name], outputs.serving.get(name)
-    shown = _head("InferenceCluster", "", name, documents.clusters.get(name))
+    cluster, serving = outputs.clusters.get(name), outputs.serving.get(name)
+    written = documents.clusters.get(name)
     address = serving.gateway_address if serving else None
-    status: Plain = {"namespace": names.SYSTEM_NAMESPACE}
-    if isinstance(address, str):
-        status["gateway"] = {"address": address}
-    if cluster.storage_class:
-        status["cache"] = {"storageClassName": cluster.storage_class}
-    status["gpuPools"] = [
-        {
-            "name": pool.name,
-            "nodes": pool.nodes.configured,
-            **({} if pool.nodes.present is None else {"nodesPresent": pool.nodes.present}),
-            "devices": [device.model_dump(by_alias=True, exclude_none=True, mode="json") for device in pool.devices],
-        }
-        for pool in cluster.pools
-    ]
-    status["conditions"] = _plain(_cluster_conditions(cluster, serving))
-    shown["status"] = status
-    return shown
-
-
-def _cluster_conditions(cluster: ClusterOutputs, serving: ServingOutputs | None) -> list[Condition]:
-    since = cluster.unreachable_since or ""
-    if cluster.reachable:
-        running = _condition("ClusterReady", status=True, reason="ClusterRunning")
-    else:
-        reason, _, text = cluster.reason.partition(":")
-        running = _condition(
-            "ClusterReady", UNKNOWN, reason=reason.strip() or "Unreachable", message=text.strip(), since=since
-        )
-    if serving is None:
-        backend = _condition("BackendReady", status=False, reason="WaitingForCluster")
-    else:
-        backend = _condition("BackendReady", serving.ready, reason=("BackendHealthy", "Installing"))
-    return [running, backend, _together([running, backend])]
+    storage = cluster.storage_class if cluster else None
+    pools = written.spec.node_pools or () if written and cluster is None else ()
+    missing = [pool.class_name for pool in pools if pool.class_name not in documents.classes]
+    status = InferenceClusterStatus(
+        namespace=names.SYSTEM_NAMESPACE,
+        gateway=AddressStatus(address=address) if isinstance(address, str) else None,
+        cache=CacheStorageStatus(storage_class_name=storage) if storage else None,
+        gpu_pools=tuple(
+            GpuPoolStatus(
+                name=pool.name,
+                nodes=pool.nodes.configured,
+                nodes_present=pool.nodes.present,
+                devices=pool.devices,
+            )
+            for pool in (cluster.pools if cluster else ())
+        ),
+        conditions=tuple(cluster_conditions(cluster, serving, missing)),
+    )
+    return _shown(_head("InferenceCluster", "", name, written), status)
 
 
 def _gateway(gateway: GatewayOutputs, documents: FleetDocuments) -> Plain:
-    shown = _head("InferenceGateway", "", GATEWAY, documents.gateway)
-    status: Plain = {}
-    if isinstance(gateway.address, str):
-        status["address"] = gateway.address
-    controller = _condition("ControllerReady", gateway.ready, reason=("ControllerHealthy", "Installing"))
-    status["conditions"] = _plain([controller, _together([controller])])
-    shown["status"] = status
-    return shown
+    status = InferenceGatewayStatus(
+        address=gateway.address if isinstance(gateway.address, str) else None,
+        conditions=tuple(gateway_conditions(gateway)),
+    )
+    return _shown(_head("InferenceGateway", "", GATEWAY, documents.gateway), status)
+
+
+def _class(name: str, documents: FleetDocuments) -> Plain:
+    status = InferenceClassStatus(conditions=tuple(class_conditions()))
+    return _shown(_head("InferenceClass", "", name, documents.classes[name]), status)
+
+
+def _cache(
+    key: tuple[str, str], placement: PlacementOutputs, outputs: FleetOutputs, documents: FleetDocuments
+) -> Plain:
+    namespace, name = key
+    written = documents.caches.get(key)
+    clusters = {
+        cluster
+        for cache in placement.ledger.caches
+        if (cache.namespace, cache.name) == key
+        for cluster in cache.clusters
+    }
+    phases = {cluster: _phase(outputs.workloads.get(cluster), f"{namespace}/{name}") for cluster in sorted(clusters)}
+    ready = sum(phase == "Ready" for phase in phases.values())
+    status = ModelCacheStatus(
+        summary=CacheSummary(ready=f"{ready}/{len(phases)}"),
+        clusters=tuple(CacheOnCluster(name=cluster, phase=phase) for cluster, phase in phases.items()),
+        conditions=tuple(cache_conditions(written, phases, has_token=_has_token(written, documents))),
+    )
+    return _shown(_head("ModelCache", namespace, name, written), status)
+
+
+def _phase(workloads: WorkloadsOutputs | None, key: str) -> CachePhase:
+    state = workloads.caches.get(key, {}) if workloads else {}
+    phase = state.get("phase")
+    known: tuple[CachePhase, ...] = get_args(CachePhase)
+    return next((each for each in known if each == phase), "Pending")
+
+
+def _has_token(cache: ModelCache | None, documents: FleetDocuments) -> bool:
+    source = cache.spec.hugging_face if cache else None
+    if cache is None or source is None or source.auth_secret is None:
+        return True
+    namespace, name, key = cache.namespace, source.auth_secret.name, source.auth_secret.key
+    secret = documents.secrets.get((namespace, name))
+    brought = documents.fleet.spec.secrets if documents.fleet else ()
+    named = {each for found in brought if (found.namespace, found.name) == (namespace, name) for each in found.keys}
+    return key in named or (secret is not None and key in secret.values())
+
+
+def _endpoint(key: str, routing: RoutingOutputs, documents: FleetDocuments) -> Plain:
+    namespace, name = key.split("/", 1)
+    state = routing.endpoints.get(key)
+    status = ModelEndpointStatus(
+        routing=BackendName(backend_name=state.backend) if state else None,
+        conditions=tuple(endpoint_conditions(is_in_use=state is not None)),
+    )
+    shown = _head("ModelEndpoint", namespace, name, documents.endpoints.get((namespace, name)))
+    if "spec" not in shown and state and isinstance(state.url, str):
+        shown["spec"] = {"url": state.url}
+    return _shown(shown, status)
+
+
+def _shown(shown: Plain, status: Status) -> Plain:
+    plain = status.model_dump(by_alias=True, exclude_none=True, mode="json")
+    plain["conditions"] = [{key: value for key, value in found.items() if value} for found in plain["conditions"]]
+    return {**shown, "status": plain}
 
 
 def _head(kind: str, namespace: str, name: str, written: Kind | None) -> Plain:
@@ -184,31 +252,3 @@ def _without_empty(value: Any) -> Any:
         pruned = {key: _without_empty(item) for key, item in value.items()}
         return {key: item for key, item in pruned.items() if item not in ({}, [], "")}
     return [_without_empty(item) for item in value] if isinstance(value, list) else value
-
-
-def _condition(
-    kind: str, status: Flag, *, reason: str | tuple[str, str], message: str = "", since: str = ""
-) -> Condition:
-    """A condition; `reason` may give one for True and one for anything else."""
-    text = "Unknown" if status is UNKNOWN else "True" if status is True else "False"
-    if isinstance(reason, tuple):
-        reason = reason[0] if status is True else reason[1]
-    return Condition(type=kind, status=text, reason=reason, message=message, last_transition_time=since)
-
-
-def _together(parts: list[Condition]) -> Condition:
-    """Ready when all parts are; the first that is not speaks for the object."""
-    since = max((part.last_transition_time for part in parts), default="")
-    failing = next((part for part in parts if part.status != "True"), None)
-    if failing is None:
-        return _condition("Ready", status=True, reason="Available", since=since)
-    status = UNKNOWN if failing.status == "Unknown" else False
-    return _condition("Ready", status, reason=failing.reason, message=failing.message, since=since)
-
-
-def _plain(conditions: Any) -> list[Plain]:
-    """Conditions as plain data, without what is empty."""
-    return [
-        {key: value for key, value in found.model_dump(by_alias=True, mode="json").items() if value}
-        for found in conditions
-    ]

@@ -59,3 +59,14 @@ def test_every_single_fault_of_a_field_is_refused(tmp_path: Path) -> None:
         if not any(any(VALIDATORS[EVERY_KIND].iter_errors(value)) for value in values):
             passed.append(fault.name)
     assert [name for name in passed if "wrong type 1.0" not in name] == []
+
+
+@pytest.mark.parametrize("name", sorted(describable()))
+def test_every_field_says_what_it_means(name: str) -> None:
+    silent = [
+        f"{model}.{field}"
+        for model, schema in {name: MADE[name], **MADE[name]["definitions"]}.items()
+        for field, inner in schema.get("properties", {}).items()
+        if "description" not in inner and "$ref" not in inner and "const" not in inner
+    ]
+    assert silent == []

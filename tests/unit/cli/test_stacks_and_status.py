@@ -89,9 +89,11 @@ def test_the_formats_show_the_same_objects(run: Run, fleet: Path, state: None, m
     monkeypatch.setattr("stacks.state.observe", lambda *_: observed())
     shown = json.loads(run("status", "-f", fleet, "-o", "json").out)
     assert (shown["apiVersion"], shown["kind"]) == ("v1", "List")
-    assert [item["kind"] for item in shown["items"]] == ["ModelReplica", "InferenceCluster"]
+    kinds = [item["kind"] for item in shown["items"]]
+    assert kinds == ["ModelReplica", "InferenceCluster", "InferenceCluster", "InferenceCluster", "InferenceClass"]
+    assert all(item["status"]["conditions"] for item in shown["items"])
     assert YAML(typ="safe").load(run("status", "-f", fleet, "-o", "yaml").out) == shown
-    assert "kubeconfig" not in json.dumps(shown)
+    assert "kubeconfig of" not in json.dumps(shown)
 
 
 def test_a_stack_that_cannot_be_read_is_told_beside_the_others(

@@ -73,7 +73,7 @@ REPLICAS = {
         a_replica_state(ENTRY, ready=False, applied=False, reason="Deploying"),
         {
             "ModelAccepted": ("False", "Deploying"),
-            "ModelReady": ("False", "Deploying"),
+            "ModelReady": ("False", "WaitingForModel"),
             "Ready": ("False", "Deploying"),
         },
     ),

@@ -1,0 +1,146 @@
+"""Conditions of every kind, as pure functions of outputs and documents (api contract, sections 3 to 10).
+
+Those of deployments and services are exported with their times by the stacks that decide them; the others are told here
+from what their stacks export. Which reasons there are is `api.status.CONDITIONS`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from api.base import Condition
+from api.caches import ModelCache
+from api.deployments import ModelDeployment
+from api.status import CachePhase
+from programs.outputs import (
+    UNKNOWN,
+    ClusterOutputs,
+    GatewayOutputs,
+    LedgerReplica,
+    ReplicaState,
+    ServingOutputs,
+    Unknown,
+)
+
+Flag = Unknown | bool
+
+
+def gateway_conditions(gateway: GatewayOutputs) -> list[Condition]:
+    """ControllerReady and Ready, with the times that the stack exported."""
+    ready = condition("ControllerReady", gateway.ready, reason=("ControllerHealthy", "Installing"))
+    before = {earlier.type: earlier for earlier in gateway.conditions}.get(ready.type)
+    if before is not None and before.status == ready.status:
+        ready = ready.model_copy(update={"last_transition_time": before.last_transition_time})
+    return [ready, together([ready])]
+
+
+def class_conditions() -> list[Condition]:
+    """Accepted and Ready: a class is data, and one that loads is good."""
+    accepted = condition("Accepted", status=True, reason="Available")
+    return [accepted, together([accepted])]
+
+
+def cluster_conditions(
+    cluster: ClusterOutputs | None, serving: ServingOutputs | None, missing_classes: Sequence[str] = ()
+) -> list[Condition]:
+    """ClusterReady, BackendReady and Ready; without outputs the cluster is still to be made."""
+    if missing_classes:
+        text = f"there is no InferenceClass {', '.join(missing_classes)}"
+        running = condition("ClusterReady", status=False, reason="WaitingForClasses", message=text)
+    elif cluster is None:
+        running = condition("ClusterReady", status=False, reason="Provisioning", message="its stack has not run yet")
+    elif cluster.reachable:
+        running = condition("ClusterReady", status=True, reason="ClusterRunning")
+    else:
+        reason, _, text = cluster.reason.partition(":")
+        since = cluster.unreachable_since or ""
+        running = condition(
+            "ClusterReady", UNKNOWN, reason=reason.strip() or "Unreachable", message=text.strip(), since=since
+        )
+    if serving is None or cluster is None:
+        backend = condition("BackendReady", status=False, reason="WaitingForCluster")
+    else:
+        backend = condition("BackendReady", serving.ready, reason=("BackendHealthy", "Installing"))
+    return [running, backend, together([running, backend])]
+
+
+def cache_resolved(deployment: ModelDeployment, caches: Collection[tuple[str, str]]) -> Condition | None:
+    """ModelCacheResolved of a deployment that names a cache; `caches` are those there are, by namespace and name."""
+    reference = deployment.spec.template.spec.model_cache_ref
+    if reference is None:
+        return None
+    if (deployment.namespace, reference.name) in caches:
+        return condition("ModelCacheResolved", status=True, reason="ModelCacheResolved")
+    text = f"there is no ModelCache {deployment.namespace}/{reference.name}; nothing new is placed"
+    return condition("ModelCacheResolved", status=False, reason="ModelCacheNotFound", message=text)
+
+
+def replica_conditions(entry: LedgerReplica, state: ReplicaState | None, *, is_known: bool) -> list[Condition]:
+    """ModelAccepted, ModelReady and Ready, and Retiring of one that goes.
+
+    `is_known` tells whether the cluster's stack has outputs; `state` is absent where they do not list the replica.
+    """
+    if state is None:
+        reason = "Deploying" if is_known else "WaitingForCluster"
+        text = f"waits for {', '.join(entry.waits_for)} to leave its nodes" if entry.waits_for else ""
+        accepted = condition("ModelAccepted", status=False, reason=reason, message=text)
+        ready = condition("ModelReady", status=False, reason="WaitingForModel", message=text)
+    else:
+        text = state.message if isinstance(state.message, str) else ""
+        since = state.since if isinstance(state.since, str) else ""
+        accepted = condition("ModelAccepted", state.applied, reason=("Accepted", "Deploying"))
+        waiting = "ModelStarting" if accepted.status == "True" else "WaitingForModel"
+        ready = condition("ModelReady", state.ready, reason=("Serving", waiting), message=text, since=since)
+    conditions = [accepted, ready, together([accepted, ready])]
+    if entry.state == "retiring":
+        conditions.append(condition("Retiring", status=True, reason="Retiring", message=entry.reason))
+    return conditions
+
+
+def cache_conditions(cache: ModelCache | None, phases: Mapping[str, CachePhase], *, has_token: bool) -> list[Condition]:
+    """ClustersMatched, ArtifactReady and Ready, by the phase on every cluster that stages the cache.
+
+    `has_token` tells whether the Secret it names is there; one without a Secret needs none.
+    """
+    count = len(phases)
+    ready = sum(phase == "Ready" for phase in phases.values())
+    text = f"{ready} of {count} clusters ready"
+    matched = condition("ClustersMatched", bool(phases), reason=("Matched", "NoClusters"))
+    source = cache.spec.hugging_face if cache else None
+    secret = source.auth_secret if source else None
+    if not phases:
+        artifact = condition("ArtifactReady", status=False, reason="NoClusters")
+    elif secret is not None and not has_token and ready < count:
+        text = f"Secret {cache.namespace if cache else ''}/{secret.name} has no key {secret.key}"
+        artifact = condition("ArtifactReady", status=False, reason="AuthSecretMissing", message=text)
+    elif failed := sorted(name for name, phase in phases.items() if phase == "Failed"):
+        artifact = condition("ArtifactReady", status=False, reason="Failed", message=f"failed on {', '.join(failed)}")
+    elif ready == count:
+        artifact = condition("ArtifactReady", status=True, reason="Staged", message=text)
+    else:
+        artifact = condition("ArtifactReady", status=False, reason="Partial" if ready else "Hydrating", message=text)
+    return [matched, artifact, together([matched, artifact])]
+
+
+def endpoint_conditions(*, is_in_use: bool) -> list[Condition]:
+    """RoutingReady and Ready: an endpoint that routing lists has its backend Service and slice."""
+    routing = condition("RoutingReady", is_in_use, reason=("BackendConfigured", "WaitingForBackend"))
+    return [routing, together([routing])]
+
+
+def condition(
+    kind: str, status: Flag, *, reason: str | tuple[str, str], message: str = "", since: str = ""
+) -> Condition:
+    """A condition; `reason` may give one for True and one for anything else."""
+    text = "Unknown" if status is UNKNOWN else "True" if status is True else "False"
+    if isinstance(reason, tuple):
+        reason = reason[0] if status is True else reason[1]
+    return Condition(type=kind, status=text, reason=reason, message=message, last_transition_time=since)
+
+
+def together(parts: Sequence[Condition]) -> Condition:
+    """Ready when all parts are; the first that is not speaks for the object."""
+    since = max((part.last_transition_time for part in parts), default="")
+    failing = next((part for part in parts if part.status != "True"), None)
+    if failing is None:
+        return condition("Ready", status=True, reason="Available", since=since)
+    status = UNKNOWN if failing.status == "Unknown" else False
+    return condition("Ready", status, reason=failing.reason, message=failing.message, since=since)
