@@ -42,7 +42,12 @@ class _Draft:
 
 
 def schedule(snapshot: Snapshot) -> Plan:
-    """Decide where the replicas of all deployments are. Same snapshot, in any order, same plan."""
+    """Decide where the replicas of all deployments are. Same snapshot, in any order, same plan.
+
+    Capacity is counted in whole nodes of a pool. What cannot be placed has a verdict for each cluster, what cannot
+    stay a reason; a deployment with a bad selector keeps what it has and says so (InvalidNodeSelector). Raises
+    nothing for any snapshot whose names are unique (design, section 6).
+    """
     matcher = Matcher()
     clusters = sorted(snapshot.clusters, key=lambda cluster: cluster.name)
     by_name = {cluster.name: cluster for cluster in clusters}

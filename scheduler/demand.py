@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from api.deployments import Member, ModelDeployment
 from api.terms import DeviceRequest, Phase, Role, Toleration
-from scheduler.cel import compile_error
+from scheduler.cel import compile_selector
 from scheduler.snapshot import CacheFootprint, DeploymentKey
 
 _RANK = "MODELPLANE_RANK"
+
+COST_TOTAL_MAX = 500_000
+"""Estimated cost of all distinct selectors of one deployment on one device, in the units of a single one's limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,16 +97,30 @@ def demand_of(deployment: ModelDeployment, caches: Mapping[DeploymentKey, CacheF
 
 
 def selector_problems(deployment: ModelDeployment) -> Iterator[SelectorProblem]:
-    """Go through the deployment's device selectors that do not compile, in the order of the document."""
+    """Go through the deployment's device selectors that cannot be used, in the order of the document.
+
+    Such a selector does not compile, or would together with those before it take too long to evaluate.
+    """
+    costs: dict[str, int] = {}
+    for path, expression in _selectors(deployment):
+        compiled = compile_selector(expression)
+        message = compiled.error
+        if message is None:
+            costs[expression] = compiled.cost
+            if sum(costs.values()) > COST_TOTAL_MAX:
+                message = "with the selectors before it, this one would take too long to evaluate; use shorter lists"
+        if message is not None:
+            yield SelectorProblem(path=path, expression=expression, message=message)
+
+
+def _selectors(deployment: ModelDeployment) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for engine_index, engine in enumerate(deployment.spec.template.spec.engines):
         for member_index, member in enumerate(engine.members):
             for request_index, request in enumerate(member.node_selector.devices if member.node_selector else ()):
                 for index, selector in enumerate(request.selectors):
-                    message = compile_error(selector.cel)
-                    if message is not None:
-                        above = ("spec", "template", "spec", "engines", engine_index, "members", member_index)
-                        here = ("nodeSelector", "devices", request_index, "selectors", index, "cel")
-                        yield SelectorProblem(path=(*above, *here), expression=selector.cel, message=message)
+                    above = ("spec", "template", "spec", "engines", engine_index, "members", member_index)
+                    here = ("nodeSelector", "devices", request_index, "selectors", index, "cel")
+                    yield (*above, *here), selector.cel
 
 
 def _member(member: Member) -> MemberDemand:

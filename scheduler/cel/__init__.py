@@ -52,6 +52,11 @@ class Selector:
         """The facts of the device that the expression names outright, in the order they appear."""
         return self.program.reads if self.program else ()
 
+    @property
+    def cost(self) -> int:
+        """The estimate of the work that one evaluation takes at most; 0 where it does not compile."""
+        return self.program.cost if self.program else 0
+
     def match(self, device: DeviceView) -> Match:
         """Run the expression. Never raises: errors, results that are no boolean and malformed devices are no match."""
         if self.program is None:
@@ -77,10 +82,18 @@ def compile_selector(expression: str) -> Selector:
 
 
 def compile_error(expression: str) -> str | None:
-    """Say what is wrong with an expression before it meets a device (MD-F1); None where nothing is."""
+    """Say what is wrong with an expression before it meets a device (MD-F1); None where nothing is.
+
+    Wrong are also expressions that are too long (characters), too deep (levels) or too costly (estimated work).
+    """
     return compile_selector(expression).error
 
 
 def match(expression: str, device: Device) -> Match:
-    """Whether a device passes one expression."""
+    """Whether a device, as its class declares it, passes one expression. Never raises.
+
+    An expression that does not compile matches nothing, as does one that meets an error or has no boolean result,
+    and any on a device with a malformed fact; `Match.problem` then says why. Quantities and versions compare with
+    `compareTo`, `isGreaterThan` and `isLessThan` (api contract, section 2; DRA's own environment).
+    """
     return compile_selector(expression).match(view(device))

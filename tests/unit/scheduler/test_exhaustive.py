@@ -228,17 +228,3 @@ def test_what_was_placed_by_any_choice_stays_as_it_is(
     ]
     assert again.condition == plan.condition
     assert again.verdicts == plan.verdicts
-
-
-def test_a_search_without_end_is_given_up_and_says_so() -> None:
-    many = [device_of(number) for number in range(16)]
-    odd = [builders.a_request(f"r{number}", count=33 + number % 3, cel=AT_LEAST_20) for number in range(16)]
-    last = builders.a_request("last", count=64, cel=AT_LEAST_20)
-    asks = deployment(1, engines=[builders.an_engine(members=[builders.a_member(requests=[*odd[:15], last])])])
-    plan = decide([cluster("alpha", pool("p", 1, *many))], asks)
-    assert plan.placements == ()
-    assert "given up" in plan.condition.message
-
-
-def device_of(number: int) -> Device:
-    return L4.model_copy(update={"name": f"d{number}", "count": 60 - number})
