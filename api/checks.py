@@ -3,7 +3,7 @@
 Rules of deployments, caches and services are in modules beside this one; all of them are called from `check`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from api.base import API_VERSION, Kind, Path
 from api.caches import ModelCache
@@ -26,13 +26,15 @@ def check(
     declared: set[Identity] | None,
     check_cel: CheckCel | None,
     fits: Fits | None = None,
+    doubled: Collection[str] = (),
 ) -> Iterator[Problem]:
     """Find every problem between documents.
 
     `declared` holds the identities of all documents, also of invalid ones; None where some could not even be told, and
-    then no reference is checked. `fits` tries device requests on the devices of a class (MD-F2).
+    then no reference is checked. `fits` tries device requests on the devices of a class (MD-F2). Of the `doubled` kinds
+    one document is there twice, and it is not known which of the two is meant.
     """
-    around = Surroundings(documents, describe, declared)
+    around = Surroundings(documents, describe, declared, doubled)
     backends = Backends(around)
     for document in documents.all():
         yield from _common(document, around)

@@ -76,7 +76,7 @@ def load(
     loading = _Loading(directory, files, ignore_unknown=ignore_unknown)
     documents = loading.documents()
     declared = set(loading.declared) if loading.identified else None
-    loading.problems.extend(check(documents, loading.describer, declared, check_cel, fits))
+    loading.problems.extend(check(documents, loading.describer, declared, check_cel, fits, loading.doubled))
     problems = sorted(
         set(loading.problems), key=lambda problem: (problem.file, problem.line, problem.path, problem.code)
     )
@@ -98,6 +98,7 @@ class _Loading:
         self.problems = [problem for reading in readings.values() for problem in reading.problems]
         self.identified = all(reading.complete for reading in readings.values())
         self.declared: dict[Identity, RawDocument] = {}
+        self.doubled: set[str] = set()
         self.valid: list[Kind] = []
         if not self.raw and not self.problems:
             hint = "write the first one; *.yaml, *.yml and *.json below the directory are read"
@@ -174,6 +175,7 @@ class _Loading:
             return True
         at: FieldPath = ("metadata", "name")
         place = f"{first.file}:{first.line(at)}"
+        self.doubled.add(name[0])
         what = "a second Fleet" if name[0] == "Fleet" else f"a second {describer.subject}"
         message = f"{what}; the first is at {place}"
         hint = f"keep one of the two: {document.file}:{document.line(at)} and {place}"

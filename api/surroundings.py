@@ -1,6 +1,6 @@
 """What a check between documents asks of the others, gathered once so that each answer costs little."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 from api.base import Kind, Path
@@ -28,11 +28,18 @@ class Surroundings:
     missing. `declared` holds the identities of all documents, also of invalid ones; None where some could not be told.
     """
 
-    def __init__(self, documents: FleetDocuments, describe: Describe, declared: set[Identity] | None) -> None:
+    def __init__(
+        self,
+        documents: FleetDocuments,
+        describe: Describe,
+        declared: set[Identity] | None,
+        doubled: Collection[str] = (),
+    ) -> None:
         self.documents = documents
         self.is_whole = declared is not None
         self._describe = describe
         self._declared = declared or set()
+        self._doubled = doubled
         self._names: dict[tuple[str, str], set[str]] = {}
         for kind, namespace, name in self._declared:
             self._names.setdefault((kind, namespace), set()).add(name)
@@ -97,4 +104,4 @@ class Surroundings:
     @cached_property
     def _invalid_kinds(self) -> set[str]:
         valid = {(document.kind, document.namespace, document.name) for document in self.documents.all()}
-        return {identity[0] for identity in self._declared if identity not in valid}
+        return {*self._doubled, *(identity[0] for identity in self._declared if identity not in valid)}

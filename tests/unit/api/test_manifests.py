@@ -38,7 +38,7 @@ WARNED: dict[str, dict[str, int]] = {
     "examples/anthropic-messages-api": {"IC-N9": 1},
     "examples/kimi-k2": {"MD-X5": 2, "MD-X7": 2},
     "examples/nemotron-3.5-lightning": {"IC-N9": 1, "MD-X5": 1},
-    "examples/qwen3-coder": {"MC-F1": 1, "MD-F2": 1, "MD-X5": 1},
+    "examples/qwen3-coder": {"MC-F1": 1, "MD-X5": 1},
     "getting-started": {"": 1},
     "getting-started/aks": {"IC-N9": 3},
 }
