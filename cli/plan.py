@@ -7,6 +7,9 @@ import typer
 
 from cli.options import FleetPaths, Observed, Output, OutputFormat
 
+MOST_FIXES = 20
+"""For how many deployments a plan looks for a fix; `explain` does for any."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
@@ -42,7 +45,7 @@ def plan(
     decided = schedule(snapshot)
     wanted = {(each.namespace, each.name) for each in snapshot.deployments}
     short = [key for key, each in decided.deployments.items() if len(each.placements) < each.wanted]
-    fixes = {key: cheapest_fix(snapshot, key) for key in short if key in wanted}
+    fixes = {key: cheapest_fix(snapshot, key, decided) for key in [key for key in short if key in wanted][:MOST_FIXES]}
     if output is Output.TABLE:
         rows = [row for each in decided.deployments.values() for row in words.replica_rows(each)]
         parts = [table(words.REPLICA_HEAD, rows)] if rows else []

@@ -84,9 +84,15 @@ def wanting(snapshot: Snapshot, key: DeploymentKey, replicas: int) -> Snapshot:
     return replace(
         snapshot,
         deployments=tuple(
-            _scaled(each, replicas) if (each.namespace, each.name) == key else each for each in snapshot.deployments
+            scaled(each, replicas) if (each.namespace, each.name) == key else each for each in snapshot.deployments
         ),
     )
+
+
+def scaled(deployment: ModelDeployment, replicas: int) -> ModelDeployment:
+    """A deployment that wants so many replicas, whatever a fleet's limit says."""
+    spec = deployment.spec.model_copy(update={"replicas": replicas})
+    return deployment.model_copy(update={"spec": spec})
 
 
 def headroom(snapshot: Snapshot, key: DeploymentKey, plan: Plan | None = None) -> Headroom:
@@ -163,8 +169,3 @@ def _short(base: Snapshot, lost: frozenset[str], before: Plan) -> Iterator[Short
         placed = len(after[key].placements) if key in after else 0
         if placed < had:
             yield Short(key=key, wanted=was.wanted, before=had, placed=placed)
-
-
-def _scaled(deployment: ModelDeployment, replicas: int) -> ModelDeployment:
-    spec = deployment.spec.model_copy(update={"replicas": replicas})
-    return deployment.model_copy(update={"spec": spec})
