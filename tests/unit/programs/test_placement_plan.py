@@ -1,6 +1,6 @@
 """From one ledger to the next: what stays, what retires, what is forgotten, and what deployments are told."""
 
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_taint, an_engine
+from builders import a_cache, a_class, a_cluster, a_deployment, a_fleet, a_member, a_taint, an_engine
 from states import (
     a_directory,
     a_ledger,
@@ -12,6 +12,7 @@ from states import (
     earlier,
     ledger_of,
     placement_sees,
+    pool_facts,
     retiring,
 )
 
@@ -290,3 +291,18 @@ def test_a_replica_that_changes_in_place_keeps_the_node_it_stands_on() -> None:
     found = ledger_of(plan_placement(documents, seen, now=NOW))
     assert found[waits.key] == ("active", leaves.key)
     assert found[stands.key] == ("active",)
+
+
+def test_a_deployment_goes_where_its_cache_can_be() -> None:
+    documents = a_directory(a_cache("weights"), a_deployment(replicas=2, cache="weights"))
+    stored = {"us": cluster_outputs("us", pools=[pool_facts()], storage_class="shared")}
+    outputs = plan_placement(documents, placement_sees(changes={"clusters": stored}), now=NOW)
+    assert [entry.cluster for entry in outputs.ledger.replicas] == ["us"]
+    assert outputs.deployments["ml-team/qwen"].verdicts["eu"][0].message == (
+        "is outside cache weights's clusters: it has no storage that many nodes can mount (ReadWriteMany)"
+    )
+
+
+def test_a_cache_that_is_not_declared_is_a_reason_of_its_own() -> None:
+    outputs = plan_placement(a_directory(a_deployment(cache="weights")), placement_sees(), now=NOW)
+    assert said(outputs, "ReplicasScheduled")[:2] == ("False", "CacheNotFound")

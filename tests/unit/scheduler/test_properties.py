@@ -23,7 +23,9 @@ from unit.scheduler.worlds import (
 )
 
 from api import ModelDeployment
-from scheduler import Cluster, PlacedReplica, Plan, ReplicaKey, Snapshot, schedule
+from api.deployments import Member
+from api.terms import DeviceRequest
+from scheduler import Cluster, PlacedReplica, Plan, ReplicaKey, Snapshot, match, schedule
 from scheduler.ledger import node_costs
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=150)
@@ -241,3 +243,58 @@ def test_two_deployments_never_book_one_node(first: int, second: int, nodes: int
     total = sum(len(each.placements) for each in plan.deployments.values())
     assert total == min(nodes, first + second)
     assert len(plan.deployments["ml-team", name].placements) == min(second, nodes)
+
+
+def requests_of(asking: Member) -> tuple[DeviceRequest, ...]:
+    return asking.node_selector.devices if asking.node_selector else ()
+
+
+def causes(world: Snapshot, plan: Plan, replica: PlacedReplica) -> set[str]:
+    """Every cause that can be named for a replica to go, found without the scheduler's own rules."""
+    documents = {(each.namespace, each.name): each for each in world.deployments}
+    document = documents.get((replica.key.namespace, replica.key.deployment))
+    target = next((each for each in world.clusters if each.name == replica.key.cluster), None)
+    if document is None:
+        return {"DeploymentGone"}
+    if target is None:
+        return {"ClusterGone"}
+    found = set()
+    if not target.reachable and not replica.applied:
+        found.add("NeverApplied")
+    if not target.held and any(taint.effect == "NoExecute" for taint in target.taints):
+        found.add("Tainted")
+    shape = document.spec.template.spec.engines
+    if [[each.role for each in one.members] for one in shape] != [
+        [each.role for each in one.members] for one in replica.engines
+    ] or {one.name for one in shape} != {one.name for one in replica.engines}:
+        found.add("EnginesChanged")
+    pools_there = {each.name: each for each in target.pools}
+    members = [each for one in replica.engines for each in one.members]
+    if not target.held and any(each.pool not in pools_there for each in members):
+        found.add("PoolGone")
+    asked = [
+        [selector.cel for request in requests_of(each) for selector in request.selectors]
+        for one in shape
+        for each in one.members
+    ]
+    facts = [(each.facts, pools_there[each.pool].devices if each.pool in pools_there else ()) for each in members]
+    if len(asked) == len(facts) and any(
+        cels and not any(match(cel, one).matched for one in devices for cel in cels)
+        for cels, both in zip(asked, facts, strict=True)
+        for devices in both
+    ):
+        found.add("SelectorChanged")
+    if len(plan.deployments[document.namespace, document.name].placements) == document.spec.replicas:
+        found.add("ScaledDown")
+    return found
+
+
+@STEADY
+@given(worlds())
+def test_nobody_leaves_without_a_cause_that_is_true(world: Snapshot) -> None:
+    plan = schedule(world)
+    for deployment_plan in plan.deployments.values():
+        for dropped in deployment_plan.dropped:
+            assert dropped.message
+            assert str(dropped.reason) in causes(world, plan, dropped.replica)
+            assert deployment_plan.invalid_selector is None or str(dropped.reason) == "Duplicate"

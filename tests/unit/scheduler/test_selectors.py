@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from api.classes import Attribute, Capacity, Device
 from scheduler.cel import Match, compile_error, compile_selector, match, view
+from scheduler.cel.functions import NAMESPACES, UNAVAILABLE
 
 H100 = Device.model_validate(
     {
@@ -103,6 +104,17 @@ MATCHES = {
     f"{C}.major() == 9 && {C}.minor() == 0 && {C}.patch() == 0": True,
     'isSemver("1.2.3") && !isSemver("v1.2") && isSemver("v1.2", true)': True,
     'quantity("80 Gi").sign() == 1': False,
+    # the quantity table of the reference
+    'quantity("50M").isLessThan(quantity("50Mi"))': True,
+    'quantity("8Ei").compareTo(quantity("10Ei")) == 0': True,
+    'quantity("256E").isGreaterThan(quantity("1Ei"))': True,
+    'quantity("256e3").compareTo(quantity("256000")) == 0': True,
+    '["1.3Gi", "5.", "100n", "1E3"].all(text, isQuantity(text))': True,
+    '["200K", "1,3G", "10Mm", " 5Gi", "Mi"].exists(text, isQuantity(text))': False,
+    'semver("1.0.0-alpha.1").isLessThan(semver("1.0.0-beta"))': True,
+    'semver("1.0.0").isGreaterThan(semver("1.0.0-rc.9"))': True,
+    'isSemver("1.0.0-") || isSemver("1.0.0+")': False,
+    'quantity("1").compareTo(semver("1.0.0")) == 0': False,
     # standard CEL
     f'{A} in ["Hopper", "Blackwell"]': True,
     f'["Ampere", "Ada"].exists(name, name == {A})': False,
@@ -196,6 +208,17 @@ REFUSED = {
 def test_refused_when_loaded(expression: str) -> None:
     assert compile_error(expression) == REFUSED[expression]
     assert match(expression, H100).matched is False
+
+
+@pytest.mark.parametrize("name", sorted(UNAVAILABLE))
+def test_functions_of_kubernetes_that_are_missing_here_are_refused_by_name(name: str) -> None:
+    assert compile_error(f"device.driver.{name}() == 1") == f"column 15: {name}() cannot be used in a selector here"
+
+
+@pytest.mark.parametrize("name", sorted(NAMESPACES))
+def test_libraries_of_kubernetes_that_are_missing_here_are_refused_by_name(name: str) -> None:
+    problem = compile_error(f"{name}.any(device.driver)")
+    assert problem == f"column {len(name) + 2}: {name}.any() cannot be used in a selector here"
 
 
 def test_what_is_refused_elsewhere_is_told_apart_from_what_only_fails_here() -> None:
