@@ -1,46 +1,42 @@
 """InferenceGateway: the fleet's front door on the hub. Where Traefik is found rather than owned, its class is too."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import pulumi_kubernetes as kubernetes
 from pulumi import ComponentResource, Output, ResourceOptions
 
-from api import names
-from components.gateway_manifests import HUB_LISTENER_PORT, gateway
-from components.kubernetes_objects import namespace_manifest, register
-
-GATEWAY_CLASS = "traefik"
+from components.installation import Part, install
+from components.serving_plan import GATEWAY
 
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceGatewayArgs:
-    """`own_namespace` is false where someone else's namespace of that name exists already."""
+    """The fleet's name and the parts the hub gets, from `components.serving_plan`."""
 
     fleet: str
-    own_namespace: bool = True
-    labels: dict[str, str] = field(default_factory=dict)
+    parts: Sequence[Part]
 
 
 class InferenceGateway(ComponentResource):
-    """The hub's Gateway and its namespace."""
+    """The hub's Gateway and what stands behind it."""
 
     address: Output[str | None]
+    is_controlled: Output[bool]
+    """Whether Traefik is at work: its release is up or, where it is found, it has given the Gateway an address."""
 
     def __init__(self, name: str, args: InferenceGatewayArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("modelplane:index:InferenceGateway", name, {"fleet": args.fleet}, opts)
-        needs = system_namespace(self, name, args.fleet) if args.own_namespace else []
-        listener = {"name": "web", "protocol": "HTTP", "port": HUB_LISTENER_PORT}
-        manifest = gateway(names.HUB_GATEWAY, GATEWAY_CLASS, [listener], args.labels)
-        found = register(manifest, f"{name}/gateway", ResourceOptions(parent=self, depends_on=needs))
-        self.address = gateway_address(found)
+        registered = install(self, name, args.parts)
+        self.address = gateway_address(registered[GATEWAY])
+        traefik = registered.get("traefik")
+        self.is_controlled = (
+            traefik.status.apply(lambda status: bool(status) and status.status == "deployed")
+            if isinstance(traefik, kubernetes.helm.v3.Release)
+            else self.address.apply(lambda address: address is not None)
+        )
         self.register_outputs({"address": self.address})
-
-
-def system_namespace(parent: ComponentResource, name: str, fleet: str) -> list[Any]:
-    """The system namespace, kept by Pulumi on delete: the driver removes it once nothing is left in it."""
-    manifest = namespace_manifest(names.SYSTEM_NAMESPACE, fleet, names.LABEL_FLEET)
-    opts = ResourceOptions(parent=parent, retain_on_delete=True)
-    return [register(manifest, f"{name}/{names.SYSTEM_NAMESPACE}", opts)]
 
 
 def gateway_address(found: Any) -> Output[str | None]:

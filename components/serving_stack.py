@@ -1,41 +1,33 @@
-"""ServingStack: the serving software of one cluster. This release installs no chart: parts switched off are found.
+"""ServingStack: everything that is installed on one cluster so that replicas can run there and be reached.
 
 The Gateway waits for its address, so a serving stack that is up has one.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pulumi import ComponentResource, Output, ResourceOptions
 
-from api import names
-from components.gateway_manifests import gateway
-from components.inference_gateway import gateway_address, system_namespace
-from components.kubernetes_objects import register
-
-LISTENER_PORT = 80
+from components.inference_gateway import gateway_address
+from components.installation import Part, install
+from components.serving_plan import GATEWAY
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServingStackArgs:
-    """`own_namespace` is false where someone else's namespace of that name exists already."""
+    """The cluster's name and the parts it gets, from `components.serving_plan`."""
 
-    fleet: str
     cluster: str
-    gateway_class: str
-    own_namespace: bool = True
-    labels: dict[str, str] = field(default_factory=dict)
+    parts: Sequence[Part]
 
 
 class ServingStack(ComponentResource):
-    """One cluster's gateway objects; `gateway_address` resolves once the Gateway has an address."""
+    """One cluster's serving software; `gateway_address` resolves once the Gateway has an address."""
 
     gateway_address: Output[str | None]
 
     def __init__(self, name: str, args: ServingStackArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("modelplane:index:ServingStack", name, {"cluster": args.cluster}, opts)
-        needs = system_namespace(self, name, args.fleet) if args.own_namespace else []
-        listener = {"name": "http", "protocol": "HTTP", "port": LISTENER_PORT}
-        manifest = gateway(names.WORKLOAD_GATEWAY, args.gateway_class, [listener], args.labels)
-        found = register(manifest, f"{name}/gateway", ResourceOptions(parent=self, depends_on=needs))
-        self.gateway_address = gateway_address(found)
+        registered = install(self, name, args.parts)
+        self.gateway_address = gateway_address(registered[GATEWAY])
         self.register_outputs({"gatewayAddress": self.gateway_address})

@@ -7,6 +7,9 @@ from api.clusters import InferenceCluster
 from api.documents import FleetDocuments
 from api.errors import InvocationError, ModelplaneError
 from api.fixed import cluster_changes
+from api.fleets import serving_stack_for
+from components.charts import Mirrors, serving_releases
+from components.definitions import DEFINITIONS, serving_definitions
 from programs.context import Context
 from programs.deployed import deployed_cluster, refuse_changes
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
@@ -33,7 +36,12 @@ def program(context: Context) -> None:
     if context.preview:
         outputs = as_last_seen(declared, last)
     else:
-        answer = probe(kubeconfig, fleet=context.fleet.name, namespaces=namespaces_used(context))
+        answer = probe(
+            kubeconfig,
+            fleet=context.fleet.name,
+            namespaces=namespaces_used(context),
+            definitions=definitions_used(context),
+        )
         _refuse_other_cluster(cluster, last, answer)
         outputs = merge(answer, last, context.now)(declared)
         if not outputs.reachable:
@@ -98,7 +106,18 @@ def namespaces_used(context: Context) -> set[str]:
     """Namespaces this fleet would make on this cluster; replicas that outlive their documents keep theirs in use."""
     workloads = context.read(WorkloadsOutputs, "workloads", context.cluster_name)
     held = {state.namespace for state in workloads.replicas.values()} if workloads else set()
-    return {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in context.documents.deployments), *held}
+    written = {namespace for namespace, _ in context.documents.deployments}
+    document, settings = _document(context), serving_stack_for(context.fleet, context.cluster_name)
+    charts = {release.namespace for release in serving_releases(document.spec.stack, settings, Mirrors())}
+    return {names.SYSTEM_NAMESPACE, *written, *charts, *held}
+
+
+def definitions_used(context: Context) -> set[str]:
+    """Definitions this fleet would apply on this cluster."""
+    if not serving_stack_for(context.fleet, context.cluster_name).crds.enabled:
+        return set()
+    sources = serving_definitions(_document(context).spec.stack)
+    return {name for source in sources for name in DEFINITIONS[source.name]}
 
 
 def _document(context: Context) -> InferenceCluster:

@@ -12,6 +12,7 @@ from api import names
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, ModelplaneError
 from api.fleets import Fleet
+from components.charts import Mirrors
 from components.kubernetes_objects import OFFLINE_KUBECONFIG
 from programs.outputs import Outputs
 from programs.reading import StackReader, engine_reader, read
@@ -100,6 +101,12 @@ class Context:
     def kubeconfig(self, found: str) -> str:
         """The kubeconfig a provider is given: the cluster's own, but one that leads nowhere where none is called."""
         return OFFLINE_KUBECONFIG if self.offline else found
+
+    @property
+    def mirrors(self) -> Mirrors:
+        """Where charts and images come from instead; relative folders lie below the fleet's directory."""
+        spec = self.fleet.spec
+        return Mirrors(charts=spec.chart_mirror, images=spec.image_mirror, base=self.documents.directory)
 
     def stack(self, kind: str, cluster: str | None = None) -> str:
         """Name of another stack of this fleet."""

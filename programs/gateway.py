@@ -1,53 +1,63 @@
 """The `gateway` stack: the fleet's front door on the hub."""
 
+from collections.abc import Iterable
+
 import pulumi
 from pulumi import ResourceOptions
 
 from api import names
 from api.base import Condition
+from api.routing import Traefik
+from api.versions import GATEWAY_API
+from components.charts import HelmRelease, Mirrors, hub_releases
+from components.definitions import DEFINITIONS
 from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
 from components.kubernetes_objects import provider
+from components.serving_plan import Site, hub_parts
 from programs.conditions import condition, dated
 from programs.context import Context
+from programs.definitions import definitions
 from programs.outputs import GatewayOutputs, RoutingOutputs
 from programs.probe import probe
+from programs.releases import unlock
 from programs.secret_values import secret_value
 
 HUB = "hub"
 
 
 def program(context: Context) -> None:
-    """Register the hub's Gateway and export where clients find it."""
-    fleet = context.fleet
-    settings = fleet.spec.gateway
+    """Register Traefik, MetalLB, their definitions and the Gateway; export where clients find it.
+
+    Raises:
+        UnreadableDefinitions: definitions that are to be applied cannot be had.
+
+    """
+    settings = context.fleet.spec.gateway
     reference = settings.kubeconfig_secret_ref
     if reference is None:
         raise AssertionError("preflight refuses a fleet without a hub")
     kubeconfig = secret_value(context, reference.name, reference.key, names.SYSTEM_NAMESPACE)
     last = context.last(GatewayOutputs)
-    foreign = last.foreign_namespaces if last else ()
+    site = _site(context, kubeconfig, last)
+    parts = hub_parts(_traefik(context), settings, site)
     if not context.preview:
-        answer = probe(kubeconfig, fleet=fleet.name, namespaces=namespaces_used(context), pools=False)
-        foreign = answer.foreign_namespaces if answer.reachable else foreign
-    access = provider(HUB, context.kubeconfig(kubeconfig), f"{fleet.name}/{HUB}", ResourceOptions())
-    args = InferenceGatewayArgs(
-        fleet=fleet.name,
-        own_namespace=names.SYSTEM_NAMESPACE not in foreign,
-        labels={names.LABEL_FLEET: fleet.name},
-    )
+        unlock(kubeconfig, [part.content for part in parts if isinstance(part.content, HelmRelease)])
+    access = provider(HUB, context.kubeconfig(kubeconfig), f"{site.fleet}/{HUB}", ResourceOptions())
+    args = InferenceGatewayArgs(fleet=site.fleet, parts=parts)
     door = InferenceGateway("gateway", args, ResourceOptions(providers=[access]))
-    address = pulumi.Output.from_input(settings.address) if settings.address else door.address
-    declared = GatewayOutputs(kubeconfig="", foreign_namespaces=foreign).plain()
+    declared = GatewayOutputs(
+        kubeconfig="",
+        foreign_namespaces=tuple(sorted(site.foreign_namespaces)),
+        foreign_definitions=tuple(sorted(site.foreign_definitions)),
+    )
+    before = last.conditions if last else ()
     exports = {
-        **declared,
+        **declared.plain(),
         "kubeconfig": pulumi.Output.secret(kubeconfig),
-        "address": address,
+        "address": pulumi.Output.from_input(settings.address) if settings.address else door.address,
         "ready": door.address.apply(lambda own: own is not None),
-        "conditions": door.address.apply(
-            lambda own: [
-                found.model_dump(by_alias=True, mode="json")
-                for found in dated(_conditions(own), last.conditions if last else (), context.now)
-            ]
+        "conditions": pulumi.Output.all(door.address, door.is_controlled).apply(
+            lambda found: _plain(dated(_conditions(*found), before, context.now))
         ),
     }
     for key, value in exports.items():
@@ -60,14 +70,50 @@ def namespaces_used(context: Context) -> set[str]:
     routing = context.read(RoutingOutputs, "routing")
     held = {key.partition("/")[0] for key in routing.endpoints} if routing else set()
     written = (*documents.deployments, *documents.services, *documents.endpoints)
-    return {names.SYSTEM_NAMESPACE, *(namespace for namespace, _ in written), *held}
+    releases = hub_releases(_traefik(context), context.fleet.spec.gateway.charts, Mirrors())
+    charts = {release.namespace for release in releases}
+    return {names.SYSTEM_NAMESPACE, *charts, *(namespace for namespace, _ in written), *held}
 
 
-def _conditions(address: str | None) -> list[Condition]:
-    """ControllerReady and Ready of the InferenceGateway: a controller that gave an address is at work."""
+def _site(context: Context, kubeconfig: str, last: GatewayOutputs | None) -> Site:
+    namespaces = last.foreign_namespaces if last else ()
+    found = last.foreign_definitions if last else ()
+    wanted = (GATEWAY_API,) if context.fleet.spec.gateway.crds.enabled else ()
+    if not context.preview:
+        answer = probe(
+            kubeconfig,
+            fleet=context.fleet.name,
+            namespaces=namespaces_used(context),
+            definitions=[name for source in wanted for name in DEFINITIONS[source.name]],
+            pools=False,
+        )
+        if answer.reachable:
+            namespaces, found = answer.foreign_namespaces, answer.foreign_definitions
+    return Site(
+        fleet=context.fleet.name,
+        mirrors=context.mirrors,
+        definitions=definitions(context, wanted),
+        foreign_namespaces=frozenset(namespaces),
+        foreign_definitions=frozenset(found),
+    )
+
+
+def _traefik(context: Context) -> Traefik:
+    document = context.documents.gateway
+    if document is None or document.spec.traefik is None:
+        raise AssertionError("preflight refuses a fleet without a gateway")
+    return document.spec.traefik
+
+
+def _conditions(address: str | None, is_controlled: bool) -> list[Condition]:  # noqa: FBT001 - what a component found
+    """ControllerReady and Ready of the InferenceGateway."""
     found = address is not None
-    reason = "ControllerHealthy" if found else "Installing"
+    controller = "ControllerHealthy" if is_controlled else "Installing"
     return [
-        condition("ControllerReady", status=found, reason=reason),
-        condition("Ready", status=found, reason="Available" if found else reason),
+        condition("ControllerReady", status=is_controlled, reason=controller),
+        condition("Ready", status=found, reason="Available" if found else "Installing"),
     ]
+
+
+def _plain(conditions: Iterable[Condition]) -> list[dict[str, str]]:
+    return [found.model_dump(by_alias=True, mode="json") for found in conditions]

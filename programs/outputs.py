@@ -98,6 +98,8 @@ class ClusterOutputs(Outputs):
     kube_system_uid: str | None = None
     foreign_namespaces: tuple[str, ...] = ()
     """Namespaces this fleet would use that exist and are not its own; they are used and never registered."""
+    foreign_definitions: tuple[str, ...] = ()
+    """Definitions this fleet would apply that exist and are not its own; they are used and never registered."""
     storage_class: str | None = None
     stack: Stack = "Standard"
     assumed: bool = False
@@ -132,6 +134,7 @@ class GatewayOutputs(Outputs):
     """Address clients use: the fleet's `gateway.address`, else the Gateway's own."""
     ready: MaybeFlag = False
     foreign_namespaces: tuple[str, ...] = ()
+    foreign_definitions: tuple[str, ...] = ()
     conditions: KnownConditions = ()
 
 

@@ -6,11 +6,12 @@ it answers again.
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
 from lightkube import ApiError, Client
+from lightkube.resources.apiextensions_v1 import CustomResourceDefinition
 from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.resources.resource_v1 import ResourceSlice
 
@@ -29,13 +30,25 @@ class Answer:
     nodes: dict[str, int] | None = None
     observed: dict[str, tuple[ObservedDevices, ...]] | None = None
     foreign_namespaces: tuple[str, ...] = ()
+    foreign_definitions: tuple[str, ...] = ()
 
 
-def probe(kubeconfig: str, *, fleet: str, namespaces: Iterable[str], pools: bool = True) -> Answer:
-    """Ask the API server behind `kubeconfig`; `namespaces` are those the fleet would use there."""
+def probe(
+    kubeconfig: str,
+    *,
+    fleet: str,
+    namespaces: Iterable[str],
+    definitions: Iterable[str] = (),
+    pools: bool = True,
+) -> Answer:
+    """Ask the API server behind `kubeconfig`; `namespaces` and `definitions` are those the fleet would make there."""
     try:
         with connect(kubeconfig) as client:
-            return _ask(client, fleet, tuple(namespaces), pools=pools)
+            answer = _ask(client, fleet, tuple(namespaces), pools=pools)
+            foreign = tuple(
+                name for name in sorted(set(definitions)) if _is_foreign(client, CustomResourceDefinition, name, fleet)
+            )
+            return replace(answer, foreign_definitions=foreign)
     except BadKubeconfig as error:
         return Answer(reachable=False, reason=f"BadCredentials: {error.message}")
     except ApiError as error:
@@ -69,6 +82,7 @@ def merge(answer: Answer, last: ClusterOutputs | None, now: str) -> Callable[[Cl
                 "pools": pools,
                 "kube_system_uid": answer.kube_system_uid,
                 "foreign_namespaces": answer.foreign_namespaces,
+                "foreign_definitions": answer.foreign_definitions,
             }
         )
 
@@ -99,13 +113,14 @@ def as_last_seen(declared: ClusterOutputs, last: ClusterOutputs | None) -> Clust
             "unreachable_since": last.unreachable_since,
             "kube_system_uid": last.kube_system_uid,
             "foreign_namespaces": last.foreign_namespaces,
+            "foreign_definitions": last.foreign_definitions,
         }
     )
 
 
 def _ask(client: Client, fleet: str, namespaces: tuple[str, ...], *, pools: bool) -> Answer:
     system = client.get(Namespace, "kube-system")
-    foreign = tuple(name for name in sorted(set(namespaces)) if _is_foreign(client, name, fleet))
+    foreign = tuple(name for name in sorted(set(namespaces)) if _is_foreign(client, Namespace, name, fleet))
     uid = system.metadata.uid if system.metadata else None
     if not pools:
         return Answer(reachable=True, kube_system_uid=uid, foreign_namespaces=foreign)
@@ -123,9 +138,9 @@ def _ask(client: Client, fleet: str, namespaces: tuple[str, ...], *, pools: bool
     )
 
 
-def _is_foreign(client: Client, name: str, fleet: str) -> bool:
+def _is_foreign(client: Client, kind: type[Namespace | CustomResourceDefinition], name: str, fleet: str) -> bool:
     try:
-        found = client.get(Namespace, name)
+        found = client.get(kind, name)
     except ApiError as error:
         if error.status.code == 404:
             return False

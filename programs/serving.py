@@ -3,20 +3,28 @@
 import pulumi
 from pulumi import ResourceOptions
 
-from api import names
+from api.clusters import InferenceCluster
 from api.errors import InvocationError, MissingInput
 from api.fleets import serving_stack_for
+from components.charts import HelmRelease, driver_root
+from components.definitions import serving_definitions
+from components.installation import versions
 from components.kubernetes_objects import provider
+from components.serving_plan import Site, serving_parts
 from components.serving_stack import ServingStack, ServingStackArgs
 from programs.context import Context
+from programs.definitions import definitions
 from programs.outputs import Capabilities, ClusterOutputs, ServingOutputs
+from programs.releases import unlock
 
 
 def program(context: Context) -> None:
-    """Register the cluster's gateway objects and export its address and capabilities.
+    """Register the cluster's charts, definitions and gateway; export its address and what it can do.
 
     Raises:
         MissingInput: the cluster stack has not been brought up.
+        InvocationError: the cluster is not in the documents, or asks for another stack than it was made with.
+        UnreadableDefinitions: definitions that are to be applied cannot be had.
 
     """
     name = context.cluster_name
@@ -25,29 +33,51 @@ def program(context: Context) -> None:
         raise MissingInput(
             f"the outputs of {context.stack('cluster', name)} are not there yet", hint="bring that stack up first"
         )
-    if name not in context.documents.clusters:
+    document = _document(context, cluster)
+    settings = serving_stack_for(context.fleet, name)
+    sources = serving_definitions(document.spec.stack) if settings.crds.enabled else ()
+    site = Site(
+        fleet=context.fleet.name,
+        mirrors=context.mirrors,
+        definitions=definitions(context, sources),
+        foreign_namespaces=frozenset(cluster.foreign_namespaces),
+        foreign_definitions=frozenset(cluster.foreign_definitions),
+        driver_root=driver_root(document.spec.cluster.source),
+    )
+    parts = serving_parts(document.spec.stack, settings, site)
+    if not context.preview:
+        unlock(cluster.kubeconfig, [part.content for part in parts if isinstance(part.content, HelmRelease)])
+    access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{site.fleet}/{name}", ResourceOptions())
+    stack = ServingStack(
+        f"serving-{name}", ServingStackArgs(cluster=name, parts=parts), ResourceOptions(providers=[access])
+    )
+    # What the software could carry counts once this release renders it.
+    capabilities = Capabilities(inference_pools=False, gangs=False, rank=False)
+    found = {**versions(parts), **{source.name: source.version for source in sources}}
+    exports = {
+        **ServingOutputs(cluster=name, capabilities=capabilities, versions=found).plain(),
+        "gatewayAddress": stack.gateway_address,
+        "ready": stack.gateway_address.apply(lambda address: address is not None),
+    }
+    for key, value in exports.items():
+        pulumi.export(key, value)
+
+
+def _document(context: Context, cluster: ClusterOutputs) -> InferenceCluster:
+    name = context.cluster_name
+    document = context.documents.clusters.get(name)
+    if document is None:
         raise InvocationError(
             f"cluster {name} is not in the documents any more",
             where=str(context.documents.directory),
             hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
             code="MP132",
         )
-    settings = serving_stack_for(context.fleet, name)
-    fleet = context.fleet.name
-    access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{fleet}/{name}", ResourceOptions())
-    args = ServingStackArgs(
-        fleet=fleet,
-        cluster=name,
-        gateway_class=settings.gateway_class_name,
-        own_namespace=names.SYSTEM_NAMESPACE not in cluster.foreign_namespaces,
-        labels={names.LABEL_FLEET: fleet},
-    )
-    stack = ServingStack(f"serving-{name}", args, ResourceOptions(providers=[access]))
-    capabilities = Capabilities(inference_pools=False, gangs=False, rank=False)
-    exports = {
-        **ServingOutputs(cluster=name, capabilities=capabilities).plain(),
-        "gatewayAddress": stack.gateway_address,
-        "ready": stack.gateway_address.apply(lambda address: address is not None),
-    }
-    for key, value in exports.items():
-        pulumi.export(key, value)
+    if document.spec.stack != cluster.stack:
+        raise InvocationError(
+            f"spec.stack: cannot be changed from {cluster.stack} to {document.spec.stack}",
+            where=document.subject,
+            hint="put the old value back, or make a new cluster under another name and drain this one",
+            code="MP135",
+        )
+    return document

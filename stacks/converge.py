@@ -175,7 +175,7 @@ class Pass:
         operation = self.engine.up(
             stack,
             refresh=self._held.get(stack, 0) > OWN_ENTRIES,
-            continue_on_error=stack.kind == "workloads",
+            continue_on_error=stack.kind in {"serving", "workloads"},
         )
         if stack.kind not in NO_RESOURCES:
             self._held[stack] = max(self._held.get(stack, 0), OWN_ENTRIES + 1)

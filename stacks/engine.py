@@ -26,12 +26,13 @@ from api.names import StackName, parse_stack_name
 from programs.planned import Captured, capture
 from programs.reading import whole_numbers
 from stacks.changes import CHANGES, Step, counts
+from stacks.charts import chart_failure
 from stacks.command import EngineCommand, EngineKilled, RunningEngines
 from stacks.drift import Drift
 from stacks.environment import BACKEND, PROJECT, Environment
 from stacks.events import Watch, first_line
 from stacks.interrupt import Stop
-from stacks.pending import stack_outputs
+from stacks.pending import kubeconfigs_of, stack_outputs
 from stacks.quiet import hush
 from stacks.recovery import Recovery
 from tools.locate import ToolMissing, locate
@@ -321,7 +322,13 @@ class Engine:
             return OperationFailed(f"its engine was ended by {error.signal.name}", where=where, hint=hint)
         if caught:
             return caught[0]
+        if watch.failed_releases:
+            return chart_failure(watch.failed_releases, self._kubeconfigs(stack), watch.errors, where)
         return OperationFailed(watch.errors[0] if watch.errors else first_line(str(error)), where=where)
+
+    def _kubeconfigs(self, stack: StackName) -> dict[str, str]:
+        shown = self._run("stack", "export", "--show-secrets", "--stack", str(stack))
+        return kubeconfigs_of(json.loads(shown)) if isinstance(shown, str) else {}
 
 
 def not_begun(stack: StackName, action: str) -> Operation:

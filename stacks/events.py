@@ -11,6 +11,7 @@ from stacks.drift import Drift, drift_of
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 KUBERNETES = "kubernetes:"
+RELEASE = "kubernetes:helm.sh/v3:Release"
 _COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 
 _PASSED_OVER = ("pulumi-resource-kubernetes from $PATH", "resource plugin kubernetes is expected to have version")
@@ -28,6 +29,8 @@ class Watch:
         """What a refresh found changed by others."""
         self.failed_creations: list[dict[str, Any]] = []
         """Entries that the state would have for objects whose creation failed, as far as telling them apart needs."""
+        self.failed_releases: list[dict[str, Any]] = []
+        """Helm releases that could not be installed, upgraded or removed."""
         self._debug = debug
 
     @property
@@ -45,7 +48,9 @@ class Watch:
             if operation == "refresh":
                 self.drift += drift_of(told)
         if event.res_op_failed_event is not None:
-            self.failed_creations += creation(event.res_op_failed_event.metadata)
+            told = event.res_op_failed_event.metadata
+            self.failed_creations += creation(told)
+            self.failed_releases += [_entry(told, release_of(told))] if told.type == RELEASE else []
         diagnostic = event.diagnostic_event
         if diagnostic is None:
             return
@@ -65,21 +70,31 @@ def creation(told: StepEventMetadata) -> list[dict[str, Any]]:
     new, operation = told.new, str(getattr(told.op, "value", told.op))
     if new is None or new.inputs is None or not operation.startswith("create") or not told.type.startswith(KUBERNETES):
         return []
+    if told.type == RELEASE:
+        return [_entry(told, release_of(told))]
     inputs = {key: new.inputs.get(key) for key in ("apiVersion", "kind")}
     metadata = new.inputs.get("metadata")
     if not isinstance(metadata, dict) or not all(isinstance(part, str) for part in inputs.values()):
         return []
     inputs["metadata"] = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
-    return [
-        {
-            "urn": told.urn,
-            "type": told.type,
-            "custom": True,
-            "parent": new.parent,
-            "provider": told.provider,
-            "inputs": inputs,
-        }
-    ]
+    return [_entry(told, inputs)]
+
+
+def release_of(told: StepEventMetadata) -> dict[str, str]:
+    """What identifies the Helm release of a step: chart, version, name and namespace."""
+    inputs = (told.new.inputs if told.new else None) or {}
+    return {key: inputs[key] for key in ("chart", "version", "name", "namespace") if isinstance(inputs.get(key), str)}
+
+
+def _entry(told: StepEventMetadata, inputs: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "urn": told.urn,
+        "type": told.type,
+        "custom": True,
+        "parent": told.new.parent if told.new else "",
+        "provider": told.provider,
+        "inputs": inputs,
+    }
 
 
 def clean(text: str) -> str:

@@ -17,7 +17,8 @@ from lightkube.config import client_adapter
 from api import names
 from api.errors import ModelplaneError
 from programs.kubernetes_access import TIMEOUT_SECONDS, single_config
-from stacks.events import KUBERNETES, STACK_TYPE
+from programs.releases import remaining
+from stacks.events import KUBERNETES, RELEASE, STACK_TYPE
 
 PROVIDERS = "pulumi:providers:"
 NAMESPACE = "kubernetes:core/v1:Namespace"
@@ -32,6 +33,8 @@ _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how Pulumi marks a 
 Plain: TypeAlias = Mapping[str, Any]
 Look: TypeAlias = Callable[[str, Plain], Plain | None]
 """Asks a cluster, given its kubeconfig, for the live object of a manifest; None where there is none."""
+Release: TypeAlias = Callable[[str, Plain], bool]
+"""Takes away what a cluster notes as pending of a Helm release, and tells whether the release is there."""
 
 
 class Unsettled(ModelplaneError):
@@ -75,8 +78,31 @@ def reveal(value: Any) -> Any:
     return value
 
 
-def settle(state: Plain, shown: Plain, fleet: str, look: Look, failed: Sequence[Plain] = ()) -> Settled:
+def look_up_release(kubeconfig: str, inputs: Plain) -> bool:
+    """Whether the release of these inputs is there, once Helm takes operations on it again.
+
+    Raises:
+        Unsettled: the cluster does not answer, or refuses to.
+
+    """
+    try:
+        return remaining(kubeconfig, inputs["namespace"], inputs["name"])
+    except (httpx2.HTTPError, OSError, ValueError, ModelplaneError) as error:
+        raise Unsettled(f"its cluster does not tell: {type(error).__name__}") from None
+
+
+def settle(
+    state: Plain,
+    shown: Plain,
+    fleet: str,
+    look: Look,
+    failed: Sequence[Plain] = (),
+    release: Release = look_up_release,
+) -> Settled:
     """Decide about every pending operation of `state`; `shown` is the same state with its secrets.
+
+    Helm refuses a release that it takes to be in the middle of an operation, so that note of a killed one is taken away
+    before anything is read again.
 
     `failed` are entries of creations that the engine gave up: a cancelled call may have arrived all the same. They are
     left out of the notes where nothing is found. Namespaces among them are passed over: they are not to be deleted
@@ -88,13 +114,17 @@ def settle(state: Plain, shown: Plain, fleet: str, look: Look, failed: Sequence[
     """
     deployment = dict(state["deployment"])
     resources = list(deployment.get("resources") or [])
-    kubeconfigs = _kubeconfigs(reveal(shown["deployment"].get("resources") or []))
+    kubeconfigs = kubeconfigs_of(shown)
     pending = [(operation["resource"], operation["type"]) for operation in pending_operations(state)]
     given_up = [(entry, CREATING) for entry in failed if entry["type"] != NAMESPACE]
     notes = []
     for entry, kind in (*pending, *given_up):
-        is_object = kind == CREATING and entry["type"].startswith(KUBERNETES) and not _is_listed(entry, resources)
-        adopted = _adopted(entry, fleet, kubeconfigs, look) if is_object else None
+        is_missed = kind == CREATING and not _is_listed(entry, resources)
+        if entry["type"] == RELEASE:
+            adopted = _adopted_release(entry, kubeconfigs, release, is_missed=is_missed)
+        else:
+            is_object = is_missed and entry["type"].startswith(KUBERNETES)
+            adopted = _adopted(entry, fleet, kubeconfigs, look) if is_object else None
         if adopted is not None:
             resources.append(_fitting(adopted, resources))
         known = _is_listed(entry, resources)
@@ -144,6 +174,19 @@ def _adopted(entry: Plain, fleet: str, kubeconfigs: Mapping[str, str], look: Loo
     return {**entry, "id": "/".join(part for part in id_parts if part), "outputs": outputs}
 
 
+def _adopted_release(
+    entry: Plain, kubeconfigs: Mapping[str, str], release: Release, *, is_missed: bool
+) -> dict[str, Any] | None:
+    """The entry of a release that is there and not in the state; the provider reads the rest of it, and upgrades it."""
+    inputs = entry.get("inputs") or {}
+    kubeconfig = kubeconfigs.get(entry.get("provider", ""))
+    if kubeconfig is None or not {"namespace", "name"} <= inputs.keys():
+        return None
+    if not release(kubeconfig, inputs) or not is_missed:
+        return None
+    return {**entry, "id": f"{inputs['namespace']}/{inputs['name']}", "outputs": dict(inputs)}
+
+
 def _manager(entries: Iterable[Plain]) -> str | None:
     applied = [
         entry
@@ -171,8 +214,9 @@ def _fitting(entry: dict[str, Any], resources: Iterable[Plain]) -> dict[str, Any
     return kept
 
 
-def _kubeconfigs(resources: Iterable[Plain]) -> dict[str, str]:
-    """Kubeconfigs by the reference that a resource has to its provider."""
+def kubeconfigs_of(shown: Plain) -> dict[str, str]:
+    """Kubeconfigs by the reference that a resource has to its provider, out of a state exported with its secrets."""
+    resources = reveal((shown.get("deployment") or {}).get("resources") or [])
     return {
         f"{found['urn']}::{found['id']}": str(found["inputs"]["kubeconfig"])
         for found in resources

@@ -13,17 +13,27 @@ from recording import SECRET, STATUS, Recording, record
 from states import a_ledger, an_engine_entry, an_entry
 from syrupy.assertion import SnapshotAssertion
 
-from api.routing import endpoint_address
+from api.fleets import Chart, FleetGateway, GatewayCharts, ServingStackSettings, Switch
+from api.routing import Traefik, endpoint_address
+from components.charts import STACK_CHARTS
 from components.gateway_manifests import backend
 from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
 from components.kubernetes_objects import TAKE_BACK, namespace_manifest, provider, register
 from components.model_endpoint import ModelEndpoint, ModelEndpointArgs
 from components.model_replica import ModelReplica, ModelReplicaArgs
 from components.model_service import ModelService, ModelServiceArgs
+from components.serving_plan import Site, hub_parts, serving_parts
 from components.serving_stack import ServingStack, ServingStackArgs
 from programs.ledger import document
 
 LABELS = {"modelplane.ai/fleet": "prod"}
+FOUND = ServingStackSettings(
+    crds=Switch(enabled=False),
+    charts={name: Chart(enabled=False) for name in STACK_CHARTS["Standard"]},
+    gateway_class_name="traefik",
+)
+FOUND_HUB = FleetGateway(charts=GatewayCharts(traefik=Chart(enabled=False)), crds=Switch(enabled=False))
+"""What a cluster has that brings all its serving software along."""
 
 Make = Callable[[str, ResourceOptions], ComponentResource]
 
@@ -45,13 +55,16 @@ def a_service(name: str, opts: ResourceOptions) -> ModelService:
     return ModelService(name, args, opts)
 
 
-def a_gateway(name: str, opts: ResourceOptions) -> InferenceGateway:
-    return InferenceGateway(name, InferenceGatewayArgs(fleet="prod", labels=LABELS), opts)
+def a_gateway(name: str, opts: ResourceOptions, foreign: frozenset[str] = frozenset()) -> InferenceGateway:
+    parts = hub_parts(
+        Traefik(version="40.2.0"), FOUND_HUB, Site(fleet="prod", definitions={}, foreign_namespaces=foreign)
+    )
+    return InferenceGateway(name, InferenceGatewayArgs(fleet="prod", parts=parts), opts)
 
 
-def a_serving_stack(name: str, opts: ResourceOptions) -> ServingStack:
-    args = ServingStackArgs(fleet="prod", cluster="us", gateway_class="traefik", labels=LABELS)
-    return ServingStack(name, args, opts)
+def a_serving_stack(name: str, opts: ResourceOptions, foreign: frozenset[str] = frozenset()) -> ServingStack:
+    parts = serving_parts("Standard", FOUND, Site(fleet="prod", definitions={}, foreign_namespaces=foreign))
+    return ServingStack(name, ServingStackArgs(cluster="us", parts=parts), opts)
 
 
 COMPONENTS: dict[str, Make] = {
@@ -162,12 +175,8 @@ def test_a_namespace_of_ours_is_kept_when_its_stack_goes(make: Make) -> None:
 
 
 FOREIGN: dict[str, Make] = {
-    "InferenceGateway": lambda name, opts: InferenceGateway(
-        name, InferenceGatewayArgs(fleet="prod", own_namespace=False), opts
-    ),
-    "ServingStack": lambda name, opts: ServingStack(
-        name, ServingStackArgs(fleet="prod", cluster="us", gateway_class="traefik", own_namespace=False), opts
-    ),
+    "InferenceGateway": lambda name, opts: a_gateway(name, opts, frozenset({"modelplane-system"})),
+    "ServingStack": lambda name, opts: a_serving_stack(name, opts, frozenset({"modelplane-system"})),
 }
 
 

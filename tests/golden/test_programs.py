@@ -28,6 +28,7 @@ from api.documents import FleetDocuments
 from api.errors import DeletionRefused, MissingInput, ModelplaneError
 from api.fleets import Secret
 from api.routing import InferenceGateway
+from components.charts import STACK_CHARTS
 from programs import Context, cluster, gateway
 from programs.outputs import (
     UNKNOWN,
@@ -41,7 +42,6 @@ from programs.outputs import (
     WorkloadsOutputs,
 )
 from programs.placement_plan import Observed, plan_placement
-from programs.preflight import STANDARD_CHARTS
 from programs.probe import Answer
 
 THEN, NOW = "2026-08-01T00:00:00Z", "2026-08-02T00:00:00Z"
@@ -50,11 +50,16 @@ HUSH = "a kubeconfig that nobody may see"
 
 FLEET = a_fleet(
     "prod",
-    gateway={"kubeconfigSecretRef": {"name": "hub"}, "charts": {"traefik": {"enabled": False}}},
+    gateway={
+        "kubeconfigSecretRef": {"name": "hub"},
+        "charts": {"traefik": {"enabled": False}},
+        "crds": {"enabled": False},
+    },
     servingStack={
+        "crds": {"enabled": False},
         "gatewayClassName": "traefik",
         "inferencePools": False,
-        "charts": {name: {"enabled": False} for name in STANDARD_CHARTS},
+        "charts": {name: {"enabled": False} for name in STACK_CHARTS["Standard"]},
     },
 )
 DOOR = InferenceGateway.parse(
@@ -85,7 +90,9 @@ class Probes:
     answer: Answer = field(default_factory=lambda: Answer(reachable=True, kube_system_uid="uid", nodes={"gpu": 1}))
     asked: list[set[str]] = field(default_factory=list)
 
-    def __call__(self, kubeconfig: str, *, fleet: str, namespaces: Any, pools: bool = True) -> Answer:
+    def __call__(
+        self, kubeconfig: str, *, fleet: str, namespaces: Any, definitions: Any = (), pools: bool = True
+    ) -> Answer:
         assert (kubeconfig, fleet) == (HUSH, "prod")
         self.asked.append(set(namespaces))
         return self.answer

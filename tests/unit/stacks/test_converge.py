@@ -93,7 +93,7 @@ def test_only_what_is_there_is_refreshed_and_one_bad_object_stops_no_other(run: 
     simulation = Simulation(FIRST)
     run(simulation, wait=0.0)
     assert simulation.refreshed == {"routing"}, "brought up again for the routes that were accepted"
-    assert simulation.continued == set(WORKLOADS)
+    assert simulation.continued == {*WORKLOADS, *(name.replace("workloads", "serving") for name in WORKLOADS)}
 
 
 def test_the_canary_s_replica_takes_the_node_that_the_old_one_leaves(run: Run) -> None:

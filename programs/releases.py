@@ -1,0 +1,159 @@
+"""What Helm keeps about releases on a cluster, read and set right outside Pulumi.
+
+Helm notes an operation as pending before it begins, and refuses every later one while the note is there. A killed run
+leaves it behind. Whoever holds the stack's lock may take it away: an install is then made again over what it had put
+there, an upgrade over the revision before it.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import pulumi
+import yaml
+from lightkube.config import client_adapter
+
+from api.errors import ModelplaneError
+from components.charts import HelmRelease
+from programs.kubernetes_access import TIMEOUT_SECONDS, single_config
+
+PENDING = ("pending-install", "pending-upgrade", "pending-rollback")
+_SELECTOR = f"owner=helm,status in ({','.join(PENDING)})"
+
+Plain = Mapping[str, Any]
+
+
+def unlock(kubeconfig: str, releases: Iterable[HelmRelease]) -> None:
+    """Take away what killed runs noted as pending of these releases; a cluster that does not answer is left alone."""
+    wanted = {(release.namespace, release.name) for release in releases}
+    if not wanted:
+        return
+    try:
+        for note in forget_pending(kubeconfig, wanted):
+            pulumi.log.info(note)
+    except (httpx2.HTTPError, OSError, ValueError, ModelplaneError):
+        return  # the provider meets the same, and says so
+
+
+def forget_pending(kubeconfig: str, releases: Iterable[tuple[str, str]]) -> list[str]:
+    """Delete the notes of pending operations on releases, given by namespace and name; a sentence for each.
+
+    Raises:
+        httpx2.HTTPError: the cluster does not answer, or refuses.
+
+    """
+    wanted = set(releases)
+    notes = []
+    with _client(kubeconfig) as client:
+        for secret in _items(client, "/api/v1/secrets", labelSelector=_SELECTOR):
+            metadata = secret["metadata"]
+            labels = metadata["labels"]
+            if (metadata["namespace"], labels.get("name")) not in wanted:
+                continue
+            path = f"/api/v1/namespaces/{metadata['namespace']}/secrets/{metadata['name']}"
+            answer = client.delete(path)
+            if answer.status_code != httpx2.codes.NOT_FOUND:
+                answer.raise_for_status()
+            what = labels["status"].removeprefix("pending-")
+            notes.append(f"release {labels['name']}: an {what} that a killed run left unfinished is done again")
+    return notes
+
+
+def remaining(kubeconfig: str, namespace: str, name: str) -> bool:
+    """Whether Helm knows the release, once what is noted as pending of it is taken away.
+
+    Raises:
+        httpx2.HTTPError: the cluster does not answer, or refuses.
+
+    """
+    forget_pending(kubeconfig, [(namespace, name)])
+    with _client(kubeconfig) as client:
+        return bool(_revisions(client, namespace, name))
+
+
+def first_failing_object(kubeconfig: str, namespace: str, name: str) -> str:
+    """The first object of a release's newest revision that is missing or not ready, and why; empty where none is.
+
+    Raises:
+        httpx2.HTTPError: the cluster does not answer, or refuses.
+
+    """
+    with _client(kubeconfig) as client:
+        revisions = _revisions(client, namespace, name)
+        if not revisions:
+            return ""
+        for manifest in _manifests(revisions[-1]):
+            found = _fault(client, manifest, namespace)
+            if found:
+                metadata = manifest["metadata"]
+                where = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
+                return f"{manifest['kind']} {where}: {found}"
+    return ""
+
+
+@contextmanager
+def _client(kubeconfig: str) -> Iterator[httpx2.Client]:
+    params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS))
+    with client_adapter.Client(single_config(kubeconfig), params) as client:
+        yield client
+
+
+def _items(client: httpx2.Client, path: str, **query: str) -> list[dict[str, Any]]:
+    answer = client.get(path, params=query)
+    answer.raise_for_status()
+    found: list[dict[str, Any]] = answer.json().get("items") or []
+    return found
+
+
+def _revisions(client: httpx2.Client, namespace: str, name: str) -> list[Plain]:
+    selector = f"owner=helm,name={name},status notin ({','.join(PENDING)})"
+    secrets = _items(client, f"/api/v1/namespaces/{namespace}/secrets", labelSelector=selector)
+    return sorted(secrets, key=lambda secret: int(secret["metadata"]["labels"]["version"]))
+
+
+def _manifests(secret: Plain) -> Iterator[dict[str, Any]]:
+    """Objects of a revision in the order in which Helm makes them."""
+    packed = base64.b64decode(base64.b64decode(secret["data"]["release"]))
+    release = json.loads(gzip.decompress(packed))
+    for document in yaml.safe_load_all(release.get("manifest") or ""):
+        if isinstance(document, dict) and document.get("kind"):
+            yield document
+
+
+def _fault(client: httpx2.Client, manifest: Plain, namespace: str) -> str:
+    """What is wrong with one object; empty where it is there and ready."""
+    version, kind, metadata = str(manifest["apiVersion"]), manifest["kind"], manifest["metadata"]
+    group = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    answer = client.get(group)
+    known = answer.json().get("resources", []) if answer.status_code == httpx2.codes.OK else []
+    resource = next((found for found in known if found["kind"] == kind and "/" not in found["name"]), None)
+    if resource is None:
+        return f"the cluster knows no {kind} of {version}"
+    space = f"/namespaces/{metadata.get('namespace', namespace)}" if resource["namespaced"] else ""
+    answer = client.get(f"{group}{space}/{resource['name']}/{metadata['name']}")
+    if answer.status_code == httpx2.codes.NOT_FOUND:
+        return "it was not made"
+    answer.raise_for_status()
+    return _unready(kind, answer.json())
+
+
+def _unready(kind: str, live: Plain) -> str:
+    spec, status = live.get("spec") or {}, live.get("status") or {}
+    if kind in {"Deployment", "StatefulSet"}:
+        return _short(status.get("readyReplicas") or 0, spec.get("replicas", 1))
+    if kind == "DaemonSet":
+        return _short(status.get("numberReady") or 0, status.get("desiredNumberScheduled") or 0)
+    if kind == "PersistentVolumeClaim" and status.get("phase") != "Bound":
+        return "it is not bound to a volume"
+    waits = kind == "Service" and spec.get("type") == "LoadBalancer"
+    if waits and not (status.get("loadBalancer") or {}).get("ingress"):
+        return "no load balancer gave it an address"
+    return ""
+
+
+def _short(ready: int, wanted: int) -> str:
+    return f"{ready} of {wanted} pods ready" if ready < wanted else ""
