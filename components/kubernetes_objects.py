@@ -24,11 +24,19 @@ TIMEOUT = "pulumi.com/timeoutSeconds"
 
 _TYPED: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
     ("v1", "Namespace"): kubernetes.core.v1.Namespace,
+    ("v1", "ResourceQuota"): kubernetes.core.v1.ResourceQuota,
     ("v1", "Service"): kubernetes.core.v1.Service,
+    ("v1", "ServiceAccount"): kubernetes.core.v1.ServiceAccount,
     ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
     ("discovery.k8s.io/v1", "EndpointSlice"): kubernetes.discovery.v1.EndpointSlice,
+    ("rbac.authorization.k8s.io/v1", "Role"): kubernetes.rbac.v1.Role,
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"): kubernetes.rbac.v1.RoleBinding,
     ("resource.k8s.io/v1", "ResourceClaimTemplate"): kubernetes.resource.v1.ResourceClaimTemplate,
 }
+
+
+_ARGUMENTS = {"addressType": "address_type", "roleRef": "role_ref"}
+"""Fields of objects whose argument is called differently."""
 
 
 class LiveObject(pulumi.CustomResource):
@@ -50,12 +58,10 @@ def register(manifest: Manifest, name: str, opts: ResourceOptions) -> pulumi.Cus
     metadata = manifest["metadata"]
     manifest = {**manifest, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **TAKE_BACK}}}
     api_version, kind = manifest["apiVersion"], manifest["kind"]
-    body = {key: value for key, value in manifest.items() if key not in {"apiVersion", "kind"}}
+    body = {_ARGUMENTS.get(key, key): value for key, value in manifest.items() if key not in {"apiVersion", "kind"}}
     typed = _TYPED.get((api_version, kind))
     if typed is None:
         return LiveObject(name, manifest, opts)
-    if kind == "EndpointSlice":
-        body["address_type"] = body.pop("addressType")
     return typed(name, **body, opts=opts)
 
 

@@ -5,6 +5,7 @@ from pulumi import ResourceOptions
 
 from api.clusters import InferenceCluster
 from api.errors import InvocationError, MissingInput
+from api.fixed import cluster_changes
 from api.fleets import serving_stack_for
 from components.charts import HelmRelease, driver_root
 from components.definitions import serving_definitions
@@ -14,6 +15,7 @@ from components.serving_plan import Site, serving_parts
 from components.serving_stack import ServingStack, ServingStackArgs
 from programs.context import Context
 from programs.definitions import definitions
+from programs.deployed import deployed_cluster, refuse_changes
 from programs.outputs import Capabilities, ClusterOutputs, ServingOutputs
 from programs.releases import unlock
 
@@ -73,11 +75,5 @@ def _document(context: Context, cluster: ClusterOutputs) -> InferenceCluster:
             hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
             code="MP132",
         )
-    if document.spec.stack != cluster.stack:
-        raise InvocationError(
-            f"spec.stack: cannot be changed from {cluster.stack} to {document.spec.stack}",
-            where=document.subject,
-            hint="put the old value back, or make a new cluster under another name and drain this one",
-            code="MP135",
-        )
+    refuse_changes(document, cluster_changes(document, deployed_cluster(cluster.inputs)))
     return document

@@ -3,6 +3,7 @@
 import pytest
 
 LONG = {
+    "test_charts",
     "test_interrupts",
     "test_kills",
     "test_lost_documents",
