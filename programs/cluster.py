@@ -10,11 +10,13 @@ from api.fixed import cluster_changes
 from api.fleets import serving_stack_for
 from components.charts import Mirrors, serving_releases
 from components.definitions import DEFINITIONS, serving_definitions
+from programs.conditions import dated
 from programs.context import Context
 from programs.deployed import deployed_cluster, refuse_changes
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
 from programs.placement_plan import declared_pools
 from programs.probe import Answer, as_last_seen, merge, probe
+from programs.requirements import wanted_of
 from programs.secret_values import secret_value
 
 
@@ -41,9 +43,12 @@ def program(context: Context) -> None:
             fleet=context.fleet.name,
             namespaces=namespaces_used(context),
             definitions=definitions_used(context),
+            wanted=wanted_of(context.documents, cluster),
         )
         _refuse_other_cluster(cluster, last, answer)
         outputs = merge(answer, last, context.now)(declared)
+        found = dated(answer.conditions, last.conditions if last else (), context.now)
+        outputs = outputs.model_copy(update={"conditions": found})
         if not outputs.reachable:
             pulumi.log.warn(f"cluster {cluster.name} does not answer: {outputs.reason}")
     for key, value in outputs.plain().items():

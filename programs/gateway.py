@@ -20,9 +20,12 @@ from programs.definitions import definitions
 from programs.outputs import GatewayOutputs, RoutingOutputs
 from programs.probe import probe
 from programs.releases import unlock
+from programs.requirements import wanted_of_hub
 from programs.secret_values import secret_value
 
 HUB = "hub"
+GATEWAY_CONDITIONS = {"ControllerReady", "Ready"}
+"""Conditions of the InferenceGateway itself; the others are of the cluster it is on."""
 
 
 def program(context: Context) -> None:
@@ -38,7 +41,7 @@ def program(context: Context) -> None:
         raise AssertionError("preflight refuses a fleet without a hub")
     kubeconfig = secret_value(context, reference.name, reference.key, names.SYSTEM_NAMESPACE)
     last = context.last(GatewayOutputs)
-    site = _site(context, kubeconfig, last)
+    site, fitness = _site(context, kubeconfig, last)
     parts = hub_parts(_traefik(context), settings, site)
     if not context.preview:
         unlock(kubeconfig, [part.content for part in parts if isinstance(part.content, HelmRelease)])
@@ -57,7 +60,7 @@ def program(context: Context) -> None:
         "address": pulumi.Output.from_input(settings.address) if settings.address else door.address,
         "ready": door.address.apply(lambda own: own is not None),
         "conditions": pulumi.Output.all(door.address, door.is_controlled).apply(
-            lambda found: _plain(dated(_conditions(*found), before, context.now))
+            lambda found: _plain(dated([*_conditions(*found), *fitness], before, context.now))
         ),
     }
     for key, value in exports.items():
@@ -75,7 +78,9 @@ def namespaces_used(context: Context) -> set[str]:
     return {names.SYSTEM_NAMESPACE, *charts, *(namespace for namespace, _ in written), *held}
 
 
-def _site(context: Context, kubeconfig: str, last: GatewayOutputs | None) -> Site:
+def _site(context: Context, kubeconfig: str, last: GatewayOutputs | None) -> tuple[Site, tuple[Condition, ...]]:
+    """The hub and, where it was asked, what was found of its fitness; else what was found last."""
+    fitness = tuple(each for each in last.conditions if each.type not in GATEWAY_CONDITIONS) if last else ()
     namespaces = last.foreign_namespaces if last else ()
     found = last.foreign_definitions if last else ()
     wanted = (GATEWAY_API,) if context.fleet.spec.gateway.crds.enabled else ()
@@ -85,17 +90,20 @@ def _site(context: Context, kubeconfig: str, last: GatewayOutputs | None) -> Sit
             fleet=context.fleet.name,
             namespaces=namespaces_used(context),
             definitions=[name for source in wanted for name in DEFINITIONS[source.name]],
+            wanted=wanted_of_hub(context.documents),
             pools=False,
         )
+        fitness = answer.conditions
         if answer.reachable:
             namespaces, found = answer.foreign_namespaces, answer.foreign_definitions
-    return Site(
+    site = Site(
         fleet=context.fleet.name,
         mirrors=context.mirrors,
         definitions=definitions(context, wanted),
         foreign_namespaces=frozenset(namespaces),
         foreign_definitions=frozenset(found),
     )
+    return site, fitness
 
 
 def _traefik(context: Context) -> Traefik:

@@ -100,6 +100,8 @@ class ClusterOutputs(Outputs):
     """Namespaces this fleet would use that exist and are not its own; they are used and never registered."""
     foreign_definitions: tuple[str, ...] = ()
     """Definitions this fleet would apply that exist and are not its own; they are used and never registered."""
+    conditions: KnownConditions = ()
+    """What was found of its fitness when it was last asked, each with a way out where it is not as it should be."""
     storage_class: str | None = None
     stack: Stack = "Standard"
     assumed: bool = False

@@ -16,8 +16,13 @@ from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.resources.resource_v1 import ResourceSlice
 
 from api import names
+from api.base import Condition
+from programs.examination import examine
+from programs.findings import Wanted, conditions, unreachable
 from programs.kubernetes_access import BadKubeconfig, connect
 from programs.outputs import ClusterOutputs, ObservedDevices
+
+_REFUSALS = {401: "BadCredentials", 403: "RightsMissing"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +36,8 @@ class Answer:
     observed: dict[str, tuple[ObservedDevices, ...]] | None = None
     foreign_namespaces: tuple[str, ...] = ()
     foreign_definitions: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    """What was found of its fitness, without times."""
 
 
 def probe(
@@ -39,25 +46,20 @@ def probe(
     fleet: str,
     namespaces: Iterable[str],
     definitions: Iterable[str] = (),
+    wanted: Wanted | None = None,
     pools: bool = True,
 ) -> Answer:
-    """Ask the API server behind `kubeconfig`; `namespaces` and `definitions` are those the fleet would make there."""
-    try:
-        with connect(kubeconfig) as client:
-            answer = _ask(client, fleet, tuple(namespaces), pools=pools)
-            foreign = tuple(
-                name for name in sorted(set(definitions)) if _is_foreign(client, CustomResourceDefinition, name, fleet)
-            )
-            return replace(answer, foreign_definitions=foreign)
-    except BadKubeconfig as error:
-        return Answer(reachable=False, reason=f"BadCredentials: {error.message}")
-    except ApiError as error:
-        refused = error.status.code in {401, 403}
-        return Answer(
-            reachable=False, reason=f"{'BadCredentials' if refused else 'Unreachable'}: {error.status.message}"
-        )
-    except (httpx2.HTTPError, OSError, ValueError) as error:
-        return Answer(reachable=False, reason=f"Unreachable: {type(error).__name__}")
+    """Ask the API server behind `kubeconfig`; `namespaces` and `definitions` are those the fleet would make there.
+
+    With `wanted`, what the documents ask of the cluster, its fitness is looked into besides.
+    """
+    answer = _answer(kubeconfig, fleet, tuple(namespaces), tuple(definitions), pools=pools)
+    if wanted is None:
+        return answer
+    if not answer.reachable:
+        return replace(answer, conditions=unreachable(answer.reason, wanted))
+    found = examine(kubeconfig, wanted.rules)
+    return replace(answer, conditions=conditions(wanted, found, answer.nodes))
 
 
 def merge(answer: Answer, last: ClusterOutputs | None, now: str) -> Callable[[ClusterOutputs], ClusterOutputs]:
@@ -116,6 +118,25 @@ def as_last_seen(declared: ClusterOutputs, last: ClusterOutputs | None) -> Clust
             "foreign_definitions": last.foreign_definitions,
         }
     )
+
+
+def _answer(
+    kubeconfig: str, fleet: str, namespaces: tuple[str, ...], definitions: tuple[str, ...], *, pools: bool
+) -> Answer:
+    try:
+        with connect(kubeconfig) as client:
+            answer = _ask(client, fleet, namespaces, pools=pools)
+            foreign = tuple(
+                name for name in sorted(set(definitions)) if _is_foreign(client, CustomResourceDefinition, name, fleet)
+            )
+            return replace(answer, foreign_definitions=foreign)
+    except BadKubeconfig as error:
+        return Answer(reachable=False, reason=f"BadCredentials: {error.message}")
+    except ApiError as error:
+        word = _REFUSALS.get(error.status.code or 0, "Unreachable")
+        return Answer(reachable=False, reason=f"{word}: {error.status.message}")
+    except (httpx2.HTTPError, OSError, ValueError) as error:
+        return Answer(reachable=False, reason=f"Unreachable: {type(error).__name__}")
 
 
 def _ask(client: Client, fleet: str, namespaces: tuple[str, ...], *, pools: bool) -> Answer:

@@ -48,7 +48,7 @@ def forget_pending(kubeconfig: str, releases: Iterable[tuple[str, str]]) -> list
     """
     wanted = set(releases)
     notes = []
-    with _client(kubeconfig) as client:
+    with connected(kubeconfig) as client:
         for secret in _items(client, "/api/v1/secrets", labelSelector=_SELECTOR):
             metadata = secret["metadata"]
             labels = metadata["labels"]
@@ -71,7 +71,7 @@ def remaining(kubeconfig: str, namespace: str, name: str) -> bool:
 
     """
     forget_pending(kubeconfig, [(namespace, name)])
-    with _client(kubeconfig) as client:
+    with connected(kubeconfig) as client:
         return bool(_revisions(client, namespace, name))
 
 
@@ -82,7 +82,7 @@ def first_failing_object(kubeconfig: str, namespace: str, name: str) -> str:
         httpx2.HTTPError: the cluster does not answer, or refuses.
 
     """
-    with _client(kubeconfig) as client:
+    with connected(kubeconfig) as client:
         revisions = _revisions(client, namespace, name)
         if not revisions:
             return ""
@@ -96,7 +96,13 @@ def first_failing_object(kubeconfig: str, namespace: str, name: str) -> str:
 
 
 @contextmanager
-def _client(kubeconfig: str) -> Iterator[httpx2.Client]:
+def connected(kubeconfig: str) -> Iterator[httpx2.Client]:
+    """A client of the API server behind a kubeconfig, for what has no model.
+
+    Raises:
+        BadKubeconfig: the kubeconfig cannot be used.
+
+    """
     params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS))
     with client_adapter.Client(single_config(kubeconfig), params) as client:
         yield client

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -169,17 +170,16 @@ def test_what_is_needed_was_installed_before(scene: Scene) -> None:
     names |= {"envoy-gateway": "mp-gateway-helm", "dra-driver": "mp-dra-driver-nvidia-gpu"}
     names["node-feature-discovery"] = "mp-node-feature-discovery"
     secrets = scene.us.items("/api/v1/secrets", labelSelector="owner=helm")
-    times = {
-        each["metadata"]["labels"]["name"]: (
-            int(each["metadata"]["labels"]["createdAt"]),
-            int(each["metadata"]["labels"]["modifiedAt"]),
-        )
-        for each in secrets
-    }
+    begun = {each["metadata"]["labels"]["name"]: _seconds(each["metadata"]["creationTimestamp"]) for each in secrets}
+    up = {each["metadata"]["labels"]["name"]: int(each["metadata"]["labels"]["modifiedAt"]) for each in secrets}
     for chart, needs in NEEDS.items():
         for need in needs:
             if {chart, need} <= names.keys():
-                assert times[names[chart]][0] >= times[names[need]][1], f"{chart} was begun before {need} was up"
+                assert begun[names[chart]] >= up[names[need]], f"{chart} was begun before {need} was up"
+
+
+def _seconds(timestamp: str) -> int:
+    return int(datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp())
 
 
 def test_the_objects_are_there_and_the_gateways_have_addresses(scene: Scene) -> None:

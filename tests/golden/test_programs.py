@@ -91,7 +91,14 @@ class Probes:
     asked: list[set[str]] = field(default_factory=list)
 
     def __call__(
-        self, kubeconfig: str, *, fleet: str, namespaces: Any, definitions: Any = (), pools: bool = True
+        self,
+        kubeconfig: str,
+        *,
+        fleet: str,
+        namespaces: Any,
+        definitions: Any = (),
+        wanted: Any = None,
+        pools: bool = True,
     ) -> Answer:
         assert (kubeconfig, fleet) == (HUSH, "prod")
         self.asked.append(set(namespaces))
