@@ -80,7 +80,7 @@ def _recipe(cluster: InferenceCluster, pool: NodePool, path: Path, around: Surro
     recipe = around.documents.classes[pool.class_name].spec.provisioning
     if source == "Existing" or (recipe is not None and recipe.provider == source):
         return
-    rule, what = ("IC-N8", f"is a {recipe.provider} recipe") if recipe else ("IC-F2", f"has no {source} recipe")
+    rule, what = ("IC-N8", f"is a recipe for {recipe.provider}") if recipe else ("IC-F2", f"has no {source} recipe")
     hint = f"name a class whose provisioning.provider is {source}"
     yield around.problem(cluster, rule, path, f"class {pool.class_name} {what}", hint)
 

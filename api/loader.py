@@ -25,7 +25,7 @@ from api.errors import InvalidFleet, Problem, Severity
 from api.exported import wanted_only
 from api.fleets import Fleet, Secret
 from api.internal import instead
-from api.problems import Describer, field_path, near_name, subject, suggestion
+from api.problems import Describer, field_path, given, near_name, subject, suggestion
 from api.providers import CLOUDS, ProviderConfig
 from api.reading import RawDocument, Reading, read
 from api.routing import InferenceGateway, ModelEndpoint, ModelService
@@ -191,8 +191,8 @@ class _Loading:
             self._refuse_foreign(describer.problem(Code.NOT_A_DOCUMENT, (), message, hint))
             return None
         version, name = value.get("apiVersion"), value.get("kind")
-        for field, given in (("apiVersion", version), ("kind", name)):
-            if not isinstance(given, str):
+        for field, found in (("apiVersion", version), ("kind", name)):
+            if not isinstance(found, str):
                 self._refuse(_without(field, value, describer))
                 return None
         if kind := KINDS.get((str(version), str(name))):
@@ -282,7 +282,7 @@ def _without(field: str, value: dict[str, Any], describer: Describer) -> Problem
         return describer.problem(Code.UNKNOWN_FIELD, (typo,), "unknown field", f"did you mean {field}?")
     hint = f"add apiVersion: {API_VERSION}" if field == "apiVersion" else f"add kind: one of {', '.join(_OURS)}"
     if value.get(field) is not None:
-        return describer.problem(Code.WRONG_TYPE, (field,), "must be a text", hint)
+        return describer.problem(Code.WRONG_TYPE, (field,), f"must be a text, not {given(value[field])}", hint)
     return describer.problem(Code.MISSING_FIELD, (field,), "is required", hint)
 
 

@@ -42,13 +42,29 @@ for _tag, _letters, _pattern in _PLAIN:
 Shape = Literal["map", "list", "scalar"]
 
 
+_PLAIN_WORDS: tuple[tuple[str, str, str], ...] = (
+    ("mapping values are not allowed", "a second ': ' in one line", "put the value in quotes, or begin a new line"),
+    ("unexpected end of stream", "a quote that is not closed begins here", "close it"),
+    ("could not find expected ':'", "a line that has no ': '", "write it as name: value, or check its indentation"),
+    ("did not find expected key", "a line that fits no indentation above it", "indent it as far as its neighbours"),
+    ("tab character", "a tab in the indentation", "indent with blanks"),
+    ("cannot start any token", "a tab or one of @ ` % begins here", "indent with blanks, put a value in quotes"),
+    ("expected node content", "a value is missing, or there is a comma or bracket too many", "check the line before"),
+    ("did not find expected ','", "a bracket that is not closed, or a missing comma", "check the lines before"),
+    ("expected <document start>", "a document that begins without ---", "write --- on a line of its own before it"),
+    ("block sequence entries are not allowed", "'- ' where no list can begin", "begin the list on a new line"),
+)
+"""What the parser says, what that means to people, and what to do."""
+
+
 class UnusableText(Exception):
     """A text that is no YAML or JSON, or that is nested too deeply; `line` counts from 1."""
 
-    def __init__(self, line: int, message: str, *, is_too_deep: bool = False) -> None:
+    def __init__(self, line: int, message: str, hint: str = "", *, is_too_deep: bool = False) -> None:
         super().__init__(message)
         self.line = line
         self.message = message
+        self.hint = hint or "correct the syntax there"
         self.is_too_deep = is_too_deep
 
 
@@ -100,7 +116,8 @@ def documents(text: str) -> Iterator[Node]:
 
     """
     if found := _NOT_PRINTABLE.search(text):
-        raise UnusableText(text.count("\n", 0, found.start()) + 1, "a control character")
+        line = text.count("\n", 0, found.start()) + 1
+        raise UnusableText(line, "a control character", "remove it, or write it as an escape in double quotes")
     loader: Any = _FASTEST
     if "\\u" in text and re.search(r"\\u[dD][89abAB]", text):
         loader = (
@@ -109,12 +126,19 @@ def documents(text: str) -> Iterator[Node]:
     try:
         yield from _composed(loader(text))
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = error.problem or error.context or "syntax error"
-        is_too_deep = "nesting depth" in what
-        raise UnusableText(mark.line + 1 if mark else 1, what, is_too_deep=is_too_deep) from error
+        raise _in_plain_words(error) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise UnusableText(1, type(error).__name__) from error
+
+
+def _in_plain_words(error: Any) -> UnusableText:
+    mark = error.problem_mark or error.context_mark
+    said = error.problem or error.context or "syntax error"
+    if "unexpected end of stream" in said and error.context_mark:
+        mark = error.context_mark
+    line = mark.line + 1 if mark else 1
+    message, hint = next(((words, fix) for part, words, fix in _PLAIN_WORDS if part in said), (said, ""))
+    return UnusableText(line, message, hint, is_too_deep="nesting depth" in said)
 
 
 def _composed(parser: Any) -> Iterator[Node]:
@@ -186,7 +210,11 @@ class _Composer:
     def _alias(self, event: Any) -> None:
         node = self._anchors.get(event.anchor)
         if node is None:
-            raise UnusableText(event.start_mark.line + 1, f"the alias *{event.anchor} has no anchor before it")
+            raise UnusableText(
+                event.start_mark.line + 1,
+                f"the alias *{event.anchor} has no anchor before it",
+                f"write &{event.anchor} at the value that is meant, or quotes if it is a text",
+            )
         self._place(node)
 
 

@@ -153,7 +153,7 @@ class Describer:
 
     def _missing(self, kind: type[Kind], path: Path) -> Problem:
         wanted = _wanted(shape.at(kind, path))
-        return self.problem(Code.MISSING_FIELD, path, "is required", f"add {path[-1]}: {wanted}")
+        return self.problem(Code.MISSING_FIELD, path, "is required", f"add {path[-1]}, {wanted}")
 
     def _wrong(self, kind: type[Kind], path: Path, detail: Mapping[str, Any]) -> Problem:
         name, limits = detail["type"], detail.get("ctx", {})
@@ -169,7 +169,7 @@ class Describer:
             return self.problem(Code.OUT_OF_RANGE, path, *limit)
         wanted = _wanted(shape.at(kind, path))
         hint = _TYPE_HINTS.get(wanted, f"write {wanted}")
-        return self.problem(Code.WRONG_TYPE, path, f"must be {wanted}, not {_given(detail['input'])}", hint)
+        return self.problem(Code.WRONG_TYPE, path, f"must be {wanted}, not {given(detail['input'])}", hint)
 
 
 def _misspelt(kind: type[Kind], details: list[ErrorDetails]) -> dict[Path, Path]:
@@ -216,7 +216,8 @@ def _wanted(kind: Any) -> str:
     return _WANTED.get(kind) or ("a list" if shape.is_list(kind) else "a mapping")
 
 
-def _given(value: object) -> str:
+def given(value: object) -> str:
+    """What kind of value was given, in words."""
     names = {bool: "true or false", int: "a whole number", float: "a number with a fraction", str: "a text"}
     names |= {list: "a list", dict: "a mapping", type(None): "null"}
     return names.get(type(value), "something else")

@@ -188,7 +188,7 @@ def _parse(file: Path, text: str, reading: Reading) -> None:
             hint = "check brackets and indentation"
             problem = _problem(Code.TOO_LARGE, file, error.line, "nested too deeply to be a document", hint)
         else:
-            hint = "correct the syntax there; nothing below it was read"
+            hint = f"{error.hint}; nothing below it was read"
             problem = _problem(Code.NOT_YAML, file, error.line, f"not YAML or JSON: {error.message}", hint)
         reading.problems.append(problem)
         return

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from api.codes import Code
-from api.errors import InvalidFleet, Problem
+from api.documents import FleetDocuments
+from api.errors import InvalidFleet, InvocationError, Problem
+from api.fixed import check_against
 from api.reading import fleets_below
 from api.secrets import unresolved
-from cli.fleet import Place, load_documents, place_of
+from cli.fleet import Place, fleet_of, load_documents, load_with_fleet, place_of
 from cli.printing import counted
 
 
@@ -32,16 +34,25 @@ class Findings:
         return f"{counted(self.documents, 'document')}{folders}"
 
 
-def check_all(paths: Sequence[Path], *, recursive: bool, ignore_unknown: bool) -> Findings:
+def check_all(
+    paths: Sequence[Path], *, recursive: bool = False, ignore_unknown: bool = False, against_state: bool = False
+) -> Findings:
     """Check the documents that are named, as one fleet or, recursively, each folder below as one.
 
+    With `against_state` those of one fleet are compared with what its stacks deployed, too.
+
     Raises:
-        InvocationError: a path cannot be used.
+        InvocationError: a path cannot be used, or there is no one Fleet to compare.
+        ModelplaneError: a stack cannot be read.
 
     """
+    if recursive and against_state:
+        raise InvocationError(
+            "--against-state is about one fleet", hint="leave out --recursive, and name its directory"
+        )
     whole = place_of(paths, is_only_read=True, ignore_unknown=ignore_unknown)
     places = list(_places(whole)) if recursive else [whole]
-    checked = [_check(place) for place in places or [whole]]
+    checked = [_check(place, against_state=against_state) for place in places or [whole]]
     problems = {problem for found, _ in checked for problem in found}
     ordered = sorted(problems, key=lambda problem: (problem.file, problem.line, problem.path, problem.code))
     return Findings(problems=tuple(ordered), documents=sum(count for _, count in checked), fleets=len(checked))
@@ -56,10 +67,30 @@ def _places(whole: Place) -> Iterator[Place]:
             yield Place(directory=folder, given=given, ignore_unknown=whole.ignore_unknown)
 
 
-def _check(place: Place) -> tuple[list[Problem], int]:
+def _check(place: Place, *, against_state: bool) -> tuple[list[Problem], int]:
     """The problems of one fleet, and how many documents it has."""
     try:
-        documents = load_documents(place)
+        documents = load_with_fleet(place) if against_state else load_documents(place)
     except InvalidFleet as invalid:
         return list(invalid.problems), 0
-    return [*documents.warnings, *unresolved(documents)], sum(1 for _ in documents.all())
+    problems = [*documents.warnings, *unresolved(documents)]
+    if against_state:
+        problems += _changes(documents)
+    return problems, sum(1 for _ in documents.all())
+
+
+def _changes(documents: FleetDocuments) -> Iterator[Problem]:
+    """What the documents change that cannot change any more; no cluster is asked."""
+    from stacks import state
+    from stacks.environment import environment_of
+
+    environment = environment_of(documents.directory)
+    if not state.has_state(environment):
+        return
+    from programs.deployed import deployed
+    from stacks.engine import Engine
+
+    outputs, unreadable = state.observe(Engine(environment, documents), fleet_of(documents).name)
+    if unreadable:
+        raise unreadable[0]
+    yield from check_against(documents, deployed(outputs.clusters, outputs.placement))

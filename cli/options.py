@@ -49,6 +49,9 @@ Recursive = Annotated[
         "--recursive", "-R", help="Check every folder below as a fleet of its own; one with a Fleet with all below it."
     ),
 ]
+AgainstState = Annotated[
+    bool, typer.Option("--against-state", help="Compare with what was deployed, too: some fields cannot change.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 2 on warnings, too; on skipped documents not.")]
 OutputFormat = Annotated[Output, typer.Option("--output", "-o", help="How data is printed.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print what the engine and its providers say.")]

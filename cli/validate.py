@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import FleetPaths, IgnoreUnknown, Recursive, Strict
+from cli.options import AgainstState, FleetPaths, IgnoreUnknown, Recursive, Strict
 
 if TYPE_CHECKING:
     from api.errors import Problem
@@ -36,6 +36,7 @@ def validate(
     recursive: Recursive = False,  # noqa: FBT002 - a flag of the command line
     ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
     strict: Strict = False,  # noqa: FBT002 - a flag of the command line
+    against_state: AgainstState = False,  # noqa: FBT002 - a flag of the command line
     output: ReportFormat = Report.TABLE,
 ) -> None:
     """Check the documents of a fleet.
@@ -52,7 +53,7 @@ def validate(
     from cli.sarif import sarif
 
     given = [*(paths or ()), *(fleet or ())]
-    found = check_all(given, recursive=recursive, ignore_unknown=ignore_unknown)
+    found = check_all(given, recursive=recursive, ignore_unknown=ignore_unknown, against_state=against_state)
     errors = sum(problem.severity is Severity.ERROR for problem in found.problems)
     if output is Report.TABLE:
         _print_table(found.problems, errors, found.counted)

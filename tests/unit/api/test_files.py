@@ -15,7 +15,7 @@ from api.reading import LARGEST_FILE
 FILES: dict[str, tuple[dict[str, str | bytes], tuple[str, str, int, str]]] = {
     "not YAML": ({"a.yaml": "a: 1\nb: c: d\n"}, (Code.NOT_YAML, "a.yaml", 2, "")),
     "not JSON": ({"a.json": '{\n"a": [1,\n}'}, (Code.NOT_YAML, "a.json", 3, "")),
-    "an unclosed quote": ({"a.yaml": 'a: "b\n'}, (Code.NOT_YAML, "a.yaml", 2, "")),
+    "an unclosed quote": ({"a.yaml": 'a: "b\n'}, (Code.NOT_YAML, "a.yaml", 1, "")),
     "a control character": ({"a.yaml": "a: b\nc: \x07\n"}, (Code.NOT_YAML, "a.yaml", 2, "")),
     "an unknown tag": ({"a.yaml": "a: b\nc: !vault x\n"}, (Code.NOT_YAML, "a.yaml", 2, "")),
     "an object of Python": ({"a.yaml": "a: !!python/object/apply:os.getcwd []\n"}, (Code.NOT_YAML, "a.yaml", 1, "")),

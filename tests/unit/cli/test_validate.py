@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+from states import cluster_outputs
 from unit.cli.running import Done, Run, files_below
+
+from programs.outputs import ClusterInputs
+from stacks.status import FleetOutputs
 
 
 def write(directory: Path, name: str, text: str) -> None:
@@ -203,3 +207,38 @@ def test_sarif_names_rule_file_and_line(run: Run, fleet: Path, monkeypatch: pyte
     assert text.splitlines()[place["region"]["startLine"] - 1].strip() == "backend: Traefik"
     others = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in checked["results"]}
     assert others <= {"gateway.yaml", "my%20mock.yaml"}
+
+
+def deployed_as(source: str, monkeypatch: pytest.MonkeyPatch, fleet: Path) -> None:
+    """Stacks exported a cluster of this source, and none could not be read."""
+    (fleet / ".modelplane" / "state" / ".pulumi" / "stacks").mkdir(parents=True)
+    before = ClusterInputs(source=source, stack="Standard")
+    cluster = cluster_outputs("gpu-us-east").model_copy(update={"inputs": before})
+    monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
+    monkeypatch.setattr("stacks.state.observe", lambda *_: (FleetOutputs(clusters={"gpu-us-east": cluster}), []))
+
+
+def test_what_cannot_change_any_more_is_told_when_state_is_compared(
+    run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("validate", fleet, "--against-state").code == 0
+    deployed_as("EKS", monkeypatch, fleet)
+    assert run("validate", fleet).code == 0
+    told = run("validate", fleet, "--against-state", "-o", "json")
+    assert told.code == 2
+    (problem,) = json.loads(told.out)["problems"]
+    assert (problem["rule"], problem["subject"]) == ("IC-N11", "InferenceCluster gpu-us-east")
+    assert problem["file"] == str(fleet / "clusters.yaml")
+    assert problem["line"] > 1
+
+
+def test_documents_as_they_were_deployed_pass(run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deployed_as("Existing", monkeypatch, fleet)
+    assert run("validate", fleet, "--against-state") == Done(0, "ok: 7 documents\n", "")
+
+
+def test_state_is_that_of_one_fleet(run: Run, fleet: Path) -> None:
+    assert run("validate", "-R", fleet, "--against-state").code == 2
+    (fleet / "fleet.yaml").unlink()
+    refused = run("validate", fleet, "--against-state")
+    assert (refused.code, "no document is of kind Fleet" in refused.err) == (2, True)
