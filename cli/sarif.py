@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from api.errors import Problem
+from api.rules import RULES
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -22,7 +23,8 @@ def sarif(problems: Sequence[Problem]) -> Plain:
 
 def _rules(problems: Iterable[Problem]) -> Iterable[Plain]:
     for name in sorted({_rule(problem) for problem in problems}):
-        yield {"id": name}
+        rule = RULES.get(name)
+        yield {"id": name, "shortDescription": {"text": rule.meaning}} if rule else {"id": name}
 
 
 def _rule(problem: Problem) -> str:
