@@ -55,7 +55,13 @@ _UNUSED = {
 """What often lies beside a fleet's documents and does no harm."""
 
 _NAMESPACED = {name: kind.namespaced for (_, name), kind in KINDS.items()}
+IGNORE_UNKNOWN = "MODELPLANE_IGNORE_UNKNOWN"
 _OR_SKIP = ", or skip such documents with --ignore-unknown"
+
+
+def ignores_unknown(variables: Mapping[str, str]) -> bool:
+    """Whether the environment asks to skip documents of other systems, as `--ignore-unknown` does."""
+    return variables.get(IGNORE_UNKNOWN, "").strip().lower() in {"1", "true", "yes", "on"}
 
 
 def load(

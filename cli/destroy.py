@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Debug, FleetPaths, Output, OutputFormat, Parallel, Yes
+from cli.options import Debug, FleetPaths, IgnoreUnknown, Output, OutputFormat, Parallel, Yes
 
 if TYPE_CHECKING:
     from api.names import StackName
@@ -18,6 +18,7 @@ def add_to(app: typer.Typer) -> None:
 
 def destroy(
     fleet: FleetPaths = None,
+    ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
     output: OutputFormat = Output.TABLE,
     yes: Yes = False,  # noqa: FBT002 - a flag of the command line
     parallel: Parallel = 3,
@@ -46,7 +47,7 @@ def destroy(
 
     took = Clock()
     _refuse_silence(yes=yes)
-    place = place_of(fleet)
+    place = place_of(fleet, ignore_unknown=ignore_unknown)
     documents = load_leniently(place)
     name = fleet_of(documents).name
     environment = environment_of(place.directory)

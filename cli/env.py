@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from cli.options import FleetPaths
+from cli.options import FleetPaths, IgnoreUnknown
 
 PROGRAMS = ("pulumi", "pulumi-language-python", "pulumi-resource-kubernetes")
 
@@ -14,7 +14,10 @@ def add_to(app: typer.Typer) -> None:
     app.command("env")(env)
 
 
-def env(fleet: FleetPaths = None) -> None:
+def env(
+    fleet: FleetPaths = None,
+    ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
+) -> None:
     """Print what plain Pulumi needs, as `export` lines.
 
     Backend, passphrase file, fleet directory, the folder with the stacks' settings, and PATH where it lacks the
@@ -24,18 +27,21 @@ def env(fleet: FleetPaths = None) -> None:
     """
     import shlex
 
+    from api.loader import IGNORE_UNKNOWN
     from cli.fleet import place_of
     from cli.printing import data
     from stacks.environment import PASSPHRASE, environment_of
     from stacks.project import built_provider
 
-    place = place_of(fleet)
+    place = place_of(fleet, ignore_unknown=ignore_unknown)
     refuse_files(place.given)
     environment = environment_of(place.directory)
     environment.prepare()
     folders = _cached_folders()
     variables = dict(environment.variables)
     variables.pop(PASSPHRASE, None)  # whoever set it has it, and it is shown nowhere
+    if place.ignore_unknown:
+        variables[IGNORE_UNKNOWN] = "true"
     if built_provider() is not None:
         variables["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]

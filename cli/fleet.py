@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, Severity
 from api.fleets import Fleet
-from api.loader import load
+from api.loader import ignores_unknown, load
 from api.reading import STDIN, SUFFIXES, read
 from api.secrets import unresolved
 from scheduler.cel import compile_error
@@ -31,7 +31,8 @@ class Place:
 def place_of(paths: Sequence[Path] | None, *, is_only_read: bool = False, ignore_unknown: bool = False) -> Place:
     """The place that `-f`, the environment or the current directory names; state lies in its directory.
 
-    What is only read may have its documents in several directories.
+    What is only read may have its documents in several directories. Documents of other systems are skipped where that
+    is asked for, or where MODELPLANE_IGNORE_UNKNOWN is set.
 
     Raises:
         InvocationError: two directories are named.
@@ -46,7 +47,9 @@ def place_of(paths: Sequence[Path] | None, *, is_only_read: bool = False, ignore
         )
     files = tuple(path for path in given if _is_file(path))
     directory = directories[0] if directories else files[0].parent
-    return Place(directory=directory, given=(*directories, *files), ignore_unknown=ignore_unknown)
+    return Place(
+        directory=directory, given=(*directories, *files), ignore_unknown=ignore_unknown or ignores_unknown(os.environ)
+    )
 
 
 def load_documents(place: Place) -> FleetDocuments:

@@ -41,7 +41,12 @@ Namespace = Annotated[
     str | None, typer.Option("--namespace", "-n", metavar="NAMESPACE", help="The namespace of the deployment.")
 ]
 IgnoreUnknown = Annotated[
-    bool, typer.Option("--ignore-unknown", help="Skip documents of other systems, each with a warning.")
+    bool,
+    typer.Option(
+        "--ignore-unknown",
+        envvar="MODELPLANE_IGNORE_UNKNOWN",
+        help="Skip documents of other systems, each with a warning.",
+    ),
 ]
 Recursive = Annotated[
     bool,

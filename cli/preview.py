@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import Allow, Debug, DeleteCluster, FleetPaths, Forget, Output, Parallel, RebuildLedger
+from cli.options import Allow, Debug, DeleteCluster, FleetPaths, Forget, IgnoreUnknown, Output, Parallel, RebuildLedger
 
 
 class PreviewOutput(StrEnum):
@@ -23,6 +23,7 @@ def add_to(app: typer.Typer) -> None:
 
 def preview(
     fleet: FleetPaths = None,
+    ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
     output: Annotated[
         PreviewOutput, typer.Option("--output", "-o", help="How it is printed; markdown fits a pull request.")
     ] = PreviewOutput.TABLE,
@@ -61,7 +62,7 @@ def preview(
     from stacks.preview_engine import preview_engine
 
     took = Clock()
-    place = place_of(fleet)
+    place = place_of(fleet, ignore_unknown=ignore_unknown)
     documents = load_with_fleet(place)
     print_problems([*documents.warnings, *unresolved(documents)])
     refuse_unsupported(documents, fleet_of(documents))

@@ -10,6 +10,7 @@ from cli.options import (
     DeleteCluster,
     FleetPaths,
     Forget,
+    IgnoreUnknown,
     Output,
     OutputFormat,
     Parallel,
@@ -25,6 +26,7 @@ def add_to(app: typer.Typer) -> None:
 
 def up(
     fleet: FleetPaths = None,
+    ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
     output: OutputFormat = Output.TABLE,
     parallel: Parallel = 3,
     wait: Wait = None,
@@ -55,7 +57,7 @@ def up(
     from stacks.plan import fleet_stacks
 
     took = Clock()
-    place = place_of(fleet)
+    place = place_of(fleet, ignore_unknown=ignore_unknown)
     documents = load_to_run(place)
     print_problems(documents.warnings)
     refuse_unsupported(documents, fleet_of(documents))

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from api import names
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, Severity
-from api.loader import load
+from api.loader import ignores_unknown, load
 from api.names import StackName
 from programs import Context, edge, run
 from programs.context import configured_permissions
@@ -43,7 +43,7 @@ def documents_of(directory: Path) -> FleetDocuments:
 
     """
     try:
-        return load(directory, check_cel=compile_error)
+        return load(directory, check_cel=compile_error, ignore_unknown=ignores_unknown(os.environ))
     except InvalidFleet as error:
         problems = [problem for problem in error.problems if problem.severity is Severity.ERROR]
         raise InvalidFleet(problems) from None

@@ -226,7 +226,7 @@ class _Pulumi:
 
 
 def _fleet_name(directory: Path) -> str:
-    fleet = load(directory).fleet
+    fleet = load(directory, ignore_unknown=True).fleet
     if fleet is None:
         hint = "add the Fleet document again; its name tells which stacks of the backend are meant"
         raise ModelplaneError("no document is of kind Fleet", where=str(directory), hint=hint, code="MP345")

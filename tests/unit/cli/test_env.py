@@ -116,3 +116,9 @@ def test_plain_pulumi_reads_a_directory(name: str, run: Run, tmp_path: Path) -> 
     done = run("env", "-f", tmp_path / name)
     assert (done.code, done.out) == (2, "")
     assert not (tmp_path / ".modelplane").exists()
+
+
+def test_plain_pulumi_skips_documents_of_other_systems_too(run: Run, tmp_path: Path) -> None:
+    assert "MODELPLANE_IGNORE_UNKNOWN" not in run("env", "-f", tmp_path).out
+    lines = run("env", "-f", tmp_path, "--ignore-unknown").out
+    assert evaluated(lines, "MODELPLANE_IGNORE_UNKNOWN") == ["true"]

@@ -242,3 +242,14 @@ def test_state_is_that_of_one_fleet(run: Run, fleet: Path) -> None:
     (fleet / "fleet.yaml").unlink()
     refused = run("validate", fleet, "--against-state")
     assert (refused.code, "no document is of kind Fleet" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["plan", "capacity", "explain"])
+def test_a_variable_asks_every_command_to_skip_documents_of_other_systems(
+    command: str, run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(fleet, "other.yaml", OTHER)
+    arguments = [command, *(["deployment/mock-demo"] if command == "explain" else []), "-f", fleet]
+    assert "error MP109" in run(*arguments).err
+    monkeypatch.setenv("MODELPLANE_IGNORE_UNKNOWN", "true")
+    assert "error" not in run(*arguments).err
