@@ -18,7 +18,22 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from cli import capacity, destroy, env, explain, local, plan, preview, schema, stacks, status, up, validate, version
+from cli import (
+    capacity,
+    destroy,
+    env,
+    explain,
+    local,
+    plan,
+    preview,
+    rbac,
+    schema,
+    stacks,
+    status,
+    up,
+    validate,
+    version,
+)
 
 BUG = 255
 
@@ -48,7 +63,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (validate, plan, preview, up, status, explain, capacity, destroy, stacks, env, schema, version):
+for command in (validate, plan, preview, up, status, explain, capacity, destroy, stacks, env, schema, rbac, version):
     command.add_to(app)
 app.add_typer(local.app, name="local")
 

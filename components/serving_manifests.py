@@ -20,7 +20,8 @@ MODEL_EXPRESS_FOLDER = "/mnt/models"
 LABEL_MODEL_EXPRESS = "modelplane.ai/modelexpress"
 
 ROOT_QUEUE, QUEUE = "modelplane-root", "modelplane"
-CRITICAL_PODS = "1000"
+CRITICAL_PODS = "1k"
+"""A thousand, as the API server writes it: it would give any other form back in this one."""
 
 
 def envoy_proxy(labels: Labels) -> Plain:

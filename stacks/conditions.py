@@ -24,12 +24,13 @@ Flag = Unknown | bool
 
 
 def gateway_conditions(gateway: GatewayOutputs) -> list[Condition]:
-    """ControllerReady and Ready, with the times that the stack exported."""
+    """ControllerReady and Ready, with the times that the stack exported, and what was found of the hub's fitness."""
     ready = condition("ControllerReady", gateway.ready, reason=("ControllerHealthy", "Installing"))
     before = {earlier.type: earlier for earlier in gateway.conditions}.get(ready.type)
     if before is not None and before.status == ready.status:
         ready = ready.model_copy(update={"last_transition_time": before.last_transition_time})
-    return [ready, together([ready])]
+    own = [ready, together([ready])]
+    return [*own, *(each for each in gateway.conditions if each.type not in {found.type for found in own})]
 
 
 def class_conditions() -> list[Condition]:
@@ -41,7 +42,7 @@ def class_conditions() -> list[Condition]:
 def cluster_conditions(
     cluster: ClusterOutputs | None, serving: ServingOutputs | None, missing_classes: Sequence[str] = ()
 ) -> list[Condition]:
-    """ClusterReady, BackendReady and Ready; without outputs the cluster is still to be made."""
+    """ClusterReady, BackendReady and Ready, and what was found of its fitness; without outputs it is to be made yet."""
     if missing_classes:
         text = f"there is no InferenceClass {', '.join(missing_classes)}"
         running = condition("ClusterReady", status=False, reason="WaitingForClasses", message=text)
@@ -59,7 +60,8 @@ def cluster_conditions(
         backend = condition("BackendReady", status=False, reason="WaitingForCluster")
     else:
         backend = condition("BackendReady", serving.ready, reason=("BackendHealthy", "Installing"))
-    return [running, backend, together([running, backend])]
+    found = cluster.conditions if cluster else ()
+    return [running, backend, together([running, backend]), *found]
 
 
 def cache_resolved(deployment: ModelDeployment, caches: Collection[tuple[str, str]]) -> Condition | None:

@@ -75,6 +75,12 @@ class Bare:
         names = {item["metadata"]["name"] for item in self.items("/api/v1/namespaces")}
         return {name for name in names if not name.startswith("kube-")} - {"default"}
 
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = self._client.post(path, json=body)
+        answer.raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found
+
     def patch(self, path: str, body: dict[str, Any]) -> None:
         self._client.patch(path, json=body, headers=MERGE).raise_for_status()
 

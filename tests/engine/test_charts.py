@@ -187,15 +187,15 @@ def test_the_objects_are_there_and_the_gateways_have_addresses(scene: Scene) -> 
     assert set(DEFINITIONS["gateway-api"]) <= scene.hub.definitions()
     quota = scene.us.get("/api/v1/namespaces/dra-driver-nvidia-gpu/resourcequotas/allow-critical-pods")
     assert quota
-    assert quota["spec"]["hard"] == {"pods": "1000"}
+    assert quota["spec"]["hard"] == {"pods": "1k"}
     pools = scene.hub.items("/apis/metallb.io/v1beta1/ipaddresspools")
     assert [pool["spec"]["addresses"] for pool in pools] == [["10.0.0.1-10.0.0.9"]]
     items = {(it["kind"], it["metadata"]["name"]): it for it in scene.fleet.run("status", "-o", "json").json()["items"]}
     conditions = items["InferenceGateway", "default"]["status"]["conditions"]
-    assert {it["type"]: (it["status"], it["reason"]) for it in conditions} == {
-        "ControllerReady": ("True", "ControllerHealthy"),
-        "Ready": ("True", "Available"),
-    }
+    told = {it["type"]: (it["status"], it["reason"]) for it in conditions}
+    assert told["ControllerReady"] == ("True", "ControllerHealthy")
+    assert told["Ready"] == ("True", "Available")
+    assert told["RightsSufficient"] == ("True", "RightsSufficient")
 
 
 def test_a_second_up_and_a_preview_change_nothing(scene: Scene) -> None:

@@ -36,7 +36,19 @@ def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
     assert silent == []
 
 
-ENDS_WITH_0 = ("validate", "status", "destroy", "stacks", "env", "version", "explain", "plan", "schema", "local status")
+ENDS_WITH_0 = (
+    "validate",
+    "status",
+    "destroy",
+    "stacks",
+    "env",
+    "version",
+    "explain",
+    "plan",
+    "schema",
+    "rbac",
+    "local status",
+)
 RUNS_ALONE = dict.fromkeys(ENDS_WITH_0, 0) | {"capacity": 20}
 """Examples that need no cluster, with their exit codes; the others are run where a local fleet is up."""
 
