@@ -10,6 +10,7 @@ LONG = {
     "test_moves",
     "test_plain",
     "test_preview",
+    "test_shares",
     "test_stops",
 }
 

@@ -269,9 +269,11 @@ def test_destroy_leaves_nothing(scene: Scene) -> None:
     assert scene.hub.definitions() == set()
 
 
-def test_dynamo_has_its_own_charts_queues_and_server(scene: Scene) -> None:
+def test_dynamo_has_its_own_charts_queues_and_server_out_of_a_folder(scene: Scene) -> None:
     scene.fleet.stack("Dynamo")
     scene.fleet.chart("node-feature-discovery", version="0.18.3")
+    folder = str(scene.repository.folder)
+    scene.fleet.edit("Fleet", "demo", lambda it: it["spec"].update(chartMirror=folder) or it)
     up = scene.up()
     assert up.code == 0, up.err
     assert scene.us.releases() == dict.fromkeys(DYNAMO, ("deployed", 1))
