@@ -23,11 +23,15 @@ WAIT_FOR = "pulumi.com/waitFor"
 TIMEOUT = "pulumi.com/timeoutSeconds"
 
 _TYPED: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
+    ("v1", "ConfigMap"): kubernetes.core.v1.ConfigMap,
     ("v1", "Namespace"): kubernetes.core.v1.Namespace,
+    ("v1", "PersistentVolumeClaim"): kubernetes.core.v1.PersistentVolumeClaim,
     ("v1", "ResourceQuota"): kubernetes.core.v1.ResourceQuota,
+    ("v1", "Secret"): kubernetes.core.v1.Secret,
     ("v1", "Service"): kubernetes.core.v1.Service,
     ("v1", "ServiceAccount"): kubernetes.core.v1.ServiceAccount,
     ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
+    ("batch/v1", "Job"): kubernetes.batch.v1.Job,
     ("discovery.k8s.io/v1", "EndpointSlice"): kubernetes.discovery.v1.EndpointSlice,
     ("rbac.authorization.k8s.io/v1", "Role"): kubernetes.rbac.v1.Role,
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): kubernetes.rbac.v1.RoleBinding,
@@ -35,7 +39,7 @@ _TYPED: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
 }
 
 
-_ARGUMENTS = {"addressType": "address_type", "roleRef": "role_ref"}
+_ARGUMENTS = {"addressType": "address_type", "roleRef": "role_ref", "stringData": "string_data"}
 """Fields of objects whose argument is called differently."""
 
 

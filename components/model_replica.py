@@ -1,59 +1,111 @@
-"""ModelReplica: one placed replica on one cluster, as the workloads, claims, Service and route that serve it."""
+"""ModelReplica: one placed replica on one cluster, as the workloads, claims and routing objects that serve it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import pulumi
 from pulumi import ComponentResource, Output, ResourceOptions
 from pydantic.alias_generators import to_camel
 
 from api import replicas as kinds
+from api.terms import Stack
+from components import picker_manifests as pickers
 from components import replica_manifests as manifests
+from components.gang_manifests import FIXED
 from components.kubernetes_objects import register
-from components.readiness import Readiness, deployment_readiness, together
+from components.pod_manifests import claim_template
+from components.readiness import Readiness, readiness_of, replica_readiness
+from components.setting import Setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelReplicaArgs:
-    """One replica as the ledger has it, and the labels all its objects carry."""
+    """One replica as the ledger has it, what its cluster can do, and the labels all its objects carry."""
 
     replica: kinds.ModelReplica
+    stack: Stack = "Standard"
+    inference_pools: bool = False
+    fast_pools: frozenset[str] = frozenset()
+    image_mirror: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def setting(self) -> Setting:
+        """The same for the functions that write manifests."""
+        return Setting(**vars(self))
 
 
 class ModelReplica(ComponentResource):
-    """One replica's objects. `readiness` follows the live Deployments; it is not awaited."""
+    """One replica's objects. Readiness follows the live ones and is not awaited.
 
-    readiness: Output[Readiness]
+    `engines` is the readiness of each engine by its name, `picker` that of the endpoint picker, None without one.
+    """
+
+    engines: Output[dict[str, Readiness]]
+    picker: Output[Readiness | None]
     applied: Output[bool]
 
     def __init__(self, name: str, args: ModelReplicaArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("modelplane:index:ModelReplica", name, {"cluster": args.replica.spec.cluster_name}, opts)
-        child = ResourceOptions(parent=self)
-        workloads = []
-        for engine in args.replica.spec.engines:
-            claims = [
-                register(
-                    manifests.claim_template(args.replica, engine, member, args.labels),
-                    f"{name}/{engine.name}/{member.role.lower()}/devices",
-                    child,
-                )
-                for member in engine.members
-                if member.device_requests
-            ]
-            manifest = manifests.deployment(args.replica, engine, args.labels)
-            workload = register(manifest, f"{name}/{engine.name}", ResourceOptions(parent=self, depends_on=claims))
-            workloads.append(workload)
-        register(manifests.service(args.replica, args.labels), f"{name}/service", child)
-        register(manifests.route(args.replica, args.labels), f"{name}/route", child)
-        self.applied = Output.all(*(workload.id for workload in workloads)).apply(lambda _: True)
-        self.readiness = Output.all(*(_readiness(workload) for workload in workloads)).apply(together)
+        setting = args.setting
+        workloads = {engine.name: self._engine(name, setting, engine) for engine in args.replica.spec.engines}
+        self.picker = self._routing(name, setting)
+        self.applied = Output.all(*(workload.id for _, workload in workloads.values())).apply(lambda _: True)
+        found = {engine: _readiness(kind, workload) for engine, (kind, workload) in workloads.items()}
+        self.engines = Output.all(**found)
         self.register_outputs({"applied": self.applied})
 
+    def readiness(self, *, was_ready: bool = False) -> Output[Readiness]:
+        """Whether the replica serves, for one that was ready before or not."""
+        parts: Output[Any] = Output.all(self.engines, self.picker)
+        return cast(
+            "Output[Readiness]",
+            parts.apply(lambda found: replica_readiness(list(found[0].values()), found[1], was_ready=was_ready)),
+        )
 
-def _readiness(workload: Any) -> Output[Readiness]:
-    parts = Output.all(workload.spec, workload.metadata, workload.status)
-    return cast("Output[Readiness]", parts.apply(lambda found: deployment_readiness(*(_plain(part) for part in found))))
+    def _engine(self, name: str, setting: Setting, engine: kinds.ReplicaEngine) -> tuple[str, Any]:
+        """The workload of an engine, with its kind, behind its claims. What cannot be changed on it replaces it."""
+        claims = [
+            register(
+                claim_template(setting, engine, member),
+                f"{name}/{engine.name}/{member.role.lower()}/devices",
+                ResourceOptions(parent=self),
+            )
+            for member in engine.members
+            if member.device_requests
+        ]
+        manifest = manifests.workload(setting, engine)
+        fixed = FIXED.get(manifest["kind"])
+        opts = ResourceOptions(
+            parent=self,
+            depends_on=claims,
+            replace_on_changes=list(fixed) if fixed else None,
+            delete_before_replace=True if fixed else None,
+        )
+        return manifest["kind"], register(manifest, f"{name}/{engine.name}", opts)
+
+    def _routing(self, name: str, setting: Setting) -> Output[Readiness | None]:
+        """The route and what it leads to: a pool with its picker, or a Service."""
+        child = ResourceOptions(parent=self)
+        picker: Output[Readiness | None] = Output.from_input(None)
+        if setting.inference_pools:
+            objects: dict[str, pulumi.Resource] = {}
+            for part, manifest in pickers.picker_objects(setting).items():
+                after = ResourceOptions(parent=self, depends_on=list(objects.values()))
+                objects[part] = register(manifest, f"{name}/{part}", after)
+            register(pickers.inference_pool(setting), f"{name}/pool", child)
+            picker = _readiness("Deployment", objects["picker/deployment"])
+        else:
+            register(manifests.service(setting), f"{name}/service", child)
+        register(manifests.route(setting), f"{name}/route", child)
+        return picker
+
+
+def _readiness(kind: str, workload: Any) -> Output[Any]:
+    """Readiness of a registered workload; typed outputs of the SDK have field names of their own."""
+    parts = [Output.from_input(pulumi.get(workload, field)) for field in ("spec", "metadata", "status")]
+    return Output.all(*parts).apply(lambda found: readiness_of(kind, *map(_plain, found)))
 
 
 def _plain(part: Any) -> dict[str, Any]:

@@ -69,6 +69,8 @@ class PoolFacts(Outputs):
 
     name: str
     class_name: str
+    fabric: str | None = None
+    """Its fast network, EFA or InfiniBand; absent for plain TCP."""
     nodes: NodeCounts
     devices: tuple[Device, ...] = ()
     observed: tuple[ObservedDevices, ...] = ()
@@ -257,6 +259,8 @@ class WorkloadsOutputs(Outputs):
     """The rendered part of the ledger, so that a lost placement stack can be rebuilt from its clusters."""
     pools: tuple[str, ...] = ()
     """Pools that rendered replicas are pinned to; a pool stays while it is listed here."""
+    inference_pools: bool | None = None
+    """Replicas are routed to InferencePools; absent where they have Services."""
 
 
 class EndpointState(Outputs):

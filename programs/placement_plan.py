@@ -187,6 +187,7 @@ def declared_pools(documents: FleetDocuments, cluster: str) -> tuple[PoolFacts, 
         PoolFacts(
             name=pool.name,
             class_name=pool.class_name,
+            fabric=pool.fabric.type if pool.fabric and pool.fabric.type != "None" else None,
             nodes=NodeCounts(configured=pool.node_count),
             devices=documents.classes[pool.class_name].spec.devices,
         )

@@ -20,6 +20,7 @@ from programs.outputs import (
     PlacementOutputs,
     ReplicaState,
     RoutingOutputs,
+    ServingOutputs,
     WorkloadsOutputs,
 )
 from programs.workloads_plan import Rendering, ledger_or_refuse, plan_workloads
@@ -33,6 +34,8 @@ class Decision:
     ledger: Ledger
     rendering: Rendering
     last: WorkloadsOutputs | None
+    inference_pools: bool = False
+    """The cluster routes to InferencePools: as its serving stack says, else as it was rendered last."""
 
 
 def program(context: Context) -> None:
@@ -44,13 +47,12 @@ def program(context: Context) -> None:
 
     """
     decision = decide(context)
-    name, cluster, last = context.cluster_name, decision.cluster, decision.last
+    name, cluster = context.cluster_name, decision.cluster
     rendered = decision.rendering.replicas
     access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{context.fleet.name}/{name}", ResourceOptions())
     namespaces = _namespaces(context, cluster, rendered, access)
     replicas = {
-        entry.key: _replica(context, entry, decision.ledger, last, (access, namespaces.get(entry.namespace)))
-        for entry in rendered
+        entry.key: _replica(context, decision, entry, (access, namespaces.get(entry.namespace))) for entry in rendered
     }
     for key, value in _outputs(decision).plain().items():
         pulumi.export(key, value)
@@ -78,7 +80,9 @@ def decide(context: Context) -> Decision:
         stack=context.stack("workloads", name),
     )
     rendering = plan_workloads(name, ledger, context.read(RoutingOutputs, "routing"), last)
-    return Decision(cluster=cluster, ledger=ledger, rendering=rendering, last=last)
+    serving = context.read(ServingOutputs, "serving", name)
+    pools = serving.capabilities.inference_pools if serving else bool(last and last.inference_pools)
+    return Decision(cluster=cluster, ledger=ledger, rendering=rendering, last=last, inference_pools=pools)
 
 
 def planned_outputs(decision: Decision) -> WorkloadsOutputs:
@@ -101,7 +105,10 @@ def _outputs(decision: Decision) -> WorkloadsOutputs:
     rendered = decision.rendering.replicas
     pools = {member.node_pool_name for entry in rendered for engine in entry.engines for member in engine.members}
     return WorkloadsOutputs(
-        cluster=decision.cluster.cluster, pools=tuple(sorted(pools)), ledger=part_of(decision.ledger, rendered)
+        cluster=decision.cluster.cluster,
+        pools=tuple(sorted(pools)),
+        ledger=part_of(decision.ledger, rendered),
+        inference_pools=decision.inference_pools or None,
     )
 
 
@@ -128,24 +135,31 @@ def _namespaces(
 
 def _replica(
     context: Context,
+    decision: Decision,
     entry: LedgerReplica,
-    ledger: Ledger,
-    last: WorkloadsOutputs | None,
     place: tuple[pulumi.ProviderResource, pulumi.Resource | None],
 ) -> dict[str, Any]:
     """Register one replica; its exported state, leaf by leaf, so that one failure leaves the others readable."""
     access, namespace = place
-    args = ModelReplicaArgs(replica=document(entry, ledger), labels={names.LABEL_FLEET: context.fleet.name})
+    args = ModelReplicaArgs(
+        replica=document(entry, decision.ledger),
+        stack=decision.cluster.stack,
+        inference_pools=decision.inference_pools,
+        fast_pools=frozenset(pool.name for pool in decision.cluster.pools if pool.fabric),
+        image_mirror=context.fleet.spec.image_mirror,
+        labels={names.LABEL_FLEET: context.fleet.name},
+    )
     opts = ResourceOptions(providers=[access], depends_on=[namespace] if namespace else None)
     replica = ModelReplica(entry.key, args, opts)
-    before = last.replicas.get(entry.key) if last else None
+    before = decision.last.replicas.get(entry.key) if decision.last else None
+    readiness = replica.readiness(was_ready=bool(before and before.ready is True))
     return {
         **_state(entry).plain(),
         "applied": replica.applied,
-        "ready": replica.readiness.apply(lambda found: found.ready),
-        "reason": replica.readiness.apply(lambda found: found.reason),
-        "message": replica.readiness.apply(lambda found: found.message),
-        "since": _since(replica.readiness.apply(lambda found: found.ready), before, context.now),
+        "ready": readiness.apply(lambda found: found.ready),
+        "reason": readiness.apply(lambda found: found.reason),
+        "message": readiness.apply(lambda found: found.message),
+        "since": _since(readiness.apply(lambda found: found.ready), before, context.now),
     }
 
 

@@ -258,7 +258,7 @@ def test_a_replica_s_readiness_follows_its_deployments(
         entry = an_entry()
         args = ModelReplicaArgs(replica=document(entry, a_ledger(entry)))
         replica = ModelReplica("part", args, ResourceOptions(providers=[access()]))
-        pulumi.export("found", replica.readiness.apply(lambda found: [found.ready, found.reason]))
+        pulumi.export("found", replica.readiness().apply(lambda found: [found.ready, found.reason]))
         pulumi.export("applied", replica.applied)
 
     recording = record(program, status={**STATUS, **status})

@@ -23,7 +23,8 @@ from api.classes import Device
 from api.deployments import Member
 from api.replicas import ModelReplica, ModelReplicaSpec, ReplicaEngine, ReplicaMember
 from api.terms import Worker
-from components.replica_manifests import claim_template, pod_spec
+from components.pod_manifests import claim_template, pod_spec
+from components.setting import Setting
 from local.plan import LocalPool
 from scheduler import PlacedEngine, Placement, Pool, Snapshot, schedule
 
@@ -138,10 +139,10 @@ def objects(placement: Placement, document: ModelDeployment, *, name: str = "") 
     for engine in replica.spec.engines:
         for position, each in enumerate(engine.members):
             if each.device_requests:
-                yield claim_template(replica, engine, each, {})
+                yield claim_template(Setting(replica=replica), engine, each)
             count = each.worker.nodes if each.worker else 1
             for number in range(count * engine.copies):
-                spec = pod_spec(replica, engine, each)
+                spec = pod_spec(Setting(replica=replica), engine, each)
                 # Nothing is to be served here, and what is not pulled needs no probe.
                 spec["containers"][0].pop("readinessProbe")
                 metadata = {"name": f"{replica.name}-{engine.name}-{position}-{number}", "namespace": replica.namespace}

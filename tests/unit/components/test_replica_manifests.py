@@ -8,6 +8,8 @@ from pydantic.alias_generators import to_camel
 
 from api.replicas import ModelReplica, ReplicaEngine, ReplicaMember
 from components import replica_manifests as manifests
+from components.pod_manifests import claim_template, engine_container, pod_spec
+from components.setting import Setting
 
 Plain = dict[str, Any]
 
@@ -71,6 +73,10 @@ def a_replica(**engine: Any) -> ModelReplica:
     )
 
 
+def setting(replica: ModelReplica) -> Setting:
+    return Setting(replica=replica, labels=FLEET_LABELS)
+
+
 def a_member(**fields: Any) -> Plain:
     return {**ENGINE["members"][0], **fields}
 
@@ -83,12 +89,12 @@ def first(replica: ModelReplica) -> tuple[ReplicaEngine, ReplicaMember]:
 @pytest.fixture
 def claim_name() -> str:
     engine, member = first(a_replica())
-    return str(manifests.claim_template(a_replica(), engine, member, FLEET_LABELS)["metadata"]["name"])
+    return str(claim_template(setting(a_replica()), engine, member)["metadata"]["name"])
 
 
 def test_the_deployment(claim_name: str) -> None:
     replica = a_replica()
-    assert manifests.deployment(replica, first(replica)[0], FLEET_LABELS) == {
+    assert manifests.deployment(setting(replica), first(replica)[0]) == {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": WORKLOAD, "namespace": "ml-team", "labels": OWN_LABELS, "annotations": SKIP_AWAIT},
@@ -144,7 +150,7 @@ def test_the_deployment(claim_name: str) -> None:
 def test_the_claim_template() -> None:
     replica = a_replica()
     engine, member = first(replica)
-    found = manifests.claim_template(replica, engine, member, FLEET_LABELS)
+    found = claim_template(setting(replica), engine, member)
     name = found["metadata"]["name"]
     assert name.startswith("mock-demo-be445-mock-standalone-devices-")
     assert len(name) <= 63
@@ -173,7 +179,7 @@ def test_the_claim_template() -> None:
 
 
 def test_the_service() -> None:
-    assert manifests.service(a_replica(), FLEET_LABELS) == {
+    assert manifests.service(setting(a_replica())) == {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
@@ -191,7 +197,7 @@ def test_the_service() -> None:
 
 
 def test_the_route() -> None:
-    assert manifests.route(a_replica(), FLEET_LABELS) == {
+    assert manifests.route(setting(a_replica())) == {
         "apiVersion": "gateway.networking.k8s.io/v1",
         "kind": "HTTPRoute",
         "metadata": {
@@ -224,14 +230,14 @@ PLAIN_TEMPLATE: Plain = {"spec": {"containers": [{"name": "engine", "image": "re
 
 def test_a_container_without_extras_has_args_and_nothing_empty_besides() -> None:
     replica = a_replica(members=[a_member(template=PLAIN_TEMPLATE)])
-    container = manifests.engine_container(first(replica)[1])
+    container = engine_container(setting(replica), *first(replica))
     assert container["args"] == []
     assert not {"command", "env"} & container.keys()
 
 
 def test_a_pod_without_extras_has_no_annotations_and_no_pull_secrets() -> None:
     replica = a_replica(members=[a_member(template=PLAIN_TEMPLATE)])
-    pod = manifests.deployment(replica, first(replica)[0], FLEET_LABELS)["spec"]["template"]
+    pod = manifests.deployment(setting(replica), first(replica)[0])["spec"]["template"]
     assert "annotations" not in pod["metadata"]
     assert "imagePullSecrets" not in pod["spec"]
 
@@ -240,7 +246,7 @@ def test_a_member_that_claims_nothing_has_no_claim_in_its_pod() -> None:
     replica = a_replica()
     engine, member = first(replica)
     unclaiming = member.model_copy(update={"device_requests": None})
-    pod = manifests.pod_spec(replica, engine, unclaiming)
+    pod = pod_spec(setting(replica), engine, unclaiming)
     assert "resourceClaims" not in pod
     assert "resources" not in pod["containers"][0]
 
@@ -250,12 +256,12 @@ def test_other_requests_make_another_claim_template_and_equal_ones_the_same(clai
     requests = [{"name": "gpu", "deviceClassName": "gpu.nvidia.com", "count": 4}]
     replica = a_replica(members=[a_member(deviceRequests=requests)])
     engine, member = first(replica)
-    other = manifests.claim_template(replica, engine, member, FLEET_LABELS)["metadata"]["name"]
-    named = manifests.pod_spec(replica, engine, member)["resourceClaims"][0]["resourceClaimTemplateName"]
+    other = claim_template(setting(replica), engine, member)["metadata"]["name"]
+    named = pod_spec(setting(replica), engine, member)["resourceClaims"][0]["resourceClaimTemplateName"]
     assert other == named
     assert other != claim_name
     engine, member = first(a_replica(copies=1))
-    assert manifests.claim_template(a_replica(), engine, member, {})["metadata"]["name"] == claim_name
+    assert claim_template(setting(a_replica()), engine, member)["metadata"]["name"] == claim_name
 
 
 def test_managed_labels_win_over_the_member_s() -> None:
@@ -264,7 +270,7 @@ def test_managed_labels_win_over_the_member_s() -> None:
     forged = member.template.metadata.model_copy(update={"labels": {"modelplane.ai/serving": "other", "team": "ml"}})
     template = member.template.model_copy(update={"metadata": forged})
     engine = engine.model_copy(update={"members": (member.model_copy(update={"template": template}),)})
-    labels = manifests.deployment(replica, engine, {})["spec"]["template"]["metadata"]["labels"]
+    labels = manifests.deployment(setting(replica), engine)["spec"]["template"]["metadata"]["labels"]
     assert labels["modelplane.ai/serving"] == "mock-demo-be445"
     assert labels["team"] == "ml"
 
@@ -274,7 +280,7 @@ def test_engines_of_one_replica_have_selectors_of_their_own() -> None:
     replica = a_replica()
     engine = first(replica)[0]
     both = [engine.model_copy(update={"name": name}) for name in ("prefill", "decode")]
-    selectors = [manifests.deployment(replica, each, {})["spec"]["selector"]["matchLabels"] for each in both]
+    selectors = [manifests.deployment(setting(replica), each)["spec"]["selector"]["matchLabels"] for each in both]
     assert selectors[0] != selectors[1]
     assert all(list(selector) == ["modelplane.ai/workload"] for selector in selectors)
 
@@ -282,10 +288,10 @@ def test_engines_of_one_replica_have_selectors_of_their_own() -> None:
 def everything_of(replica: ModelReplica) -> list[Plain]:
     engine, member = first(replica)
     return [
-        manifests.deployment(replica, engine, FLEET_LABELS),
-        manifests.claim_template(replica, engine, member, FLEET_LABELS),
-        manifests.service(replica, FLEET_LABELS),
-        manifests.route(replica, FLEET_LABELS),
+        manifests.deployment(setting(replica), engine),
+        claim_template(setting(replica), engine, member),
+        manifests.service(setting(replica)),
+        manifests.route(setting(replica)),
     ]
 
 
