@@ -56,6 +56,8 @@ class Wanted:
     rules: tuple[Rule, ...] = ()
     """Rights that the kubeconfig's user needs."""
     storage_class: str | None = None
+    has_identity: bool = False
+    """Whether the document names a cloud identity besides the kubeconfig."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,7 @@ def conditions(wanted: Wanted, found: Findings, nodes: Mapping[str, int] | None)
         _storage(wanted, found),
         _components(wanted, found),
         _rights(wanted, found),
+        _identity(wanted),
     )
     return (condition("Reachable", status=True, reason="Answers"), *(each for each in told if each))
 
@@ -177,6 +180,13 @@ def _components(wanted: Wanted, found: Findings) -> Condition | None:
         f"{wanted.settings}.{theirs[0]}: {{enabled: false}}"
     )
     return condition("ComponentsOwned", status=False, reason="ComponentsFound", message=text)
+
+
+def _identity(wanted: Wanted) -> Condition | None:
+    if not wanted.has_identity:
+        return None
+    text = "existing.identitySecretRef is not used: the kubeconfig has to bring its credentials, best by an exec stanza"
+    return condition("IdentityUsed", status=False, reason="IdentityNotUsed", message=text)
 
 
 def _rights(wanted: Wanted, found: Findings) -> Condition | None:

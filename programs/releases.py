@@ -59,7 +59,7 @@ def forget_pending(kubeconfig: str, releases: Iterable[tuple[str, str]]) -> list
             if answer.status_code != httpx2.codes.NOT_FOUND:
                 answer.raise_for_status()
             what = labels["status"].removeprefix("pending-")
-            notes.append(f"release {labels['name']}: an {what} that a killed run left unfinished is done again")
+            notes.append(f"release {labels['name']}: a killed run left its {what} unfinished, it is done again")
     return notes
 
 

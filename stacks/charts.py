@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 
 from api.errors import ModelplaneError
+from components.charts import RELEASE_PREFIX
 from programs.releases import first_failing_object
 
 HINT = "put right what is said there and run the same command again; stacks that do not need this one have gone on"
@@ -26,9 +27,8 @@ def chart_failure(
     """
     first = releases[0]
     inputs = first["inputs"]
-    chart = str(inputs.get("chart", "")).rstrip("/").rpartition("/")[2]
-    title = " ".join(part for part in ("chart", chart, inputs.get("version", "")) if part)
     namespace, name = inputs.get("namespace", ""), inputs.get("name", "")
+    title = " ".join(part for part in ("chart", name.removeprefix(RELEASE_PREFIX), inputs.get("version", "")) if part)
     subject = str(first["urn"]).rpartition("::")[2]
     said = next((text for text in errors if text.startswith(f"{subject}: ")), errors[0] if errors else "")
     reasons = [_seen(kubeconfigs.get(first.get("provider", "")), namespace, name), _told(said, subject)]

@@ -1,7 +1,8 @@
 """Stand-ins for the charts: small ones of our own under the real names and versions, served as a repository.
 
 Each renders a Deployment, a ConfigMap that holds its values, and a Secret that differs at every rendering; some bring
-the definitions of what the product makes after them, and the hook Jobs that the real ones have.
+the definitions of what the product makes after them, and the hook Jobs that the real ones have. Definitions are the
+real ones where they lie beside the checkout, else ones that take anything.
 """
 
 import io
@@ -11,9 +12,10 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import yaml
 from stack_parts import a_definition
@@ -37,8 +39,16 @@ BRINGS = {
 """Definitions by the chart that brings them, as it does for real: those of the gateways from its folder `crds`."""
 KEPT = set(BRINGS["gateway-helm"])
 """What Helm leaves behind: it installs definitions out of `crds` and never removes them."""
+REAL_FILES = (
+    "gateway-api",
+    "gateway-api-inference-extension",
+    "modelexpress",
+    "envoy-gateway",
+    "kai-scheduler",
+    "metallb",
+)
 HOOKED = {"gateway-helm", "kube-prometheus-stack"}
-REFUSED = "refused: !!!"
+REAL = Path(__file__).resolve().parents[2] / "shared" / "crds"
 
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -84,7 +94,7 @@ spec:
       annotations: {@annotations@}
     spec:
       restartPolicy: Never
-      containers: [{name: main, image: registry.example/hook}]
+      containers: [{name: main, image: "registry.example/hook:{{ .Chart.Version }}"}]
 """
 UNLABELLED = """\
 apiVersion: v1
@@ -122,7 +132,8 @@ class StandIn:
             found["templates/refused.yaml"] = UNLABELLED
         folder = "crds" if self.name == "gateway-helm" else "templates"
         for name, (kind, scope, version) in self.definitions.items():
-            found[f"{folder}/{name}.yaml"] = yaml.safe_dump(a_kind(name, kind, scope, version))
+            document = real_definitions().get(name) or a_kind(name, kind, scope, version)
+            found[f"{folder}/{name}.yaml"] = json.dumps(document)
         return found
 
     def packed(self) -> bytes:
@@ -147,6 +158,19 @@ def a_kind(name: str, kind: str, scope: str, version: str) -> dict[str, object]:
     return found
 
 
+@cache
+def real_definitions() -> dict[str, dict[str, Any]]:
+    """The projects' own definitions by name; none where they do not lie beside the checkout."""
+    files = (REAL / f"{name}.yaml" for name in REAL_FILES)
+    documents = (
+        document
+        for file in files
+        if file.is_file()
+        for document in yaml.load_all(file.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    )
+    return {document["metadata"]["name"]: document for document in documents if document}
+
+
 def all_charts() -> list[StandIn]:
     return [
         StandIn(name=source.chart, version=source.version, definitions=BRINGS.get(source.chart, {}))
@@ -165,8 +189,9 @@ class Repository:
             documents = []
             for name in DEFINITIONS[source.name]:
                 kind = GATEWAY_KINDS.get(name, (name.partition(".")[0].capitalize(), "Namespaced", "v1"))
-                document = {**a_kind(name, *kind), "status": {"storedVersions": ["v1"]}}
-                document["metadata"] = {**document["metadata"], "creationTimestamp": None}  # type: ignore[dict-item]  # plain data
+                body = real_definitions().get(name) or a_kind(name, *kind)
+                document: dict[str, Any] = {**body, "status": {"storedVersions": ["v1"]}}
+                document["metadata"] = {**document["metadata"], "creationTimestamp": None}
                 documents.append(document)
             text = yaml.safe_dump_all(documents)
             (folder / "crds" / f"{source.name}-{source.version}.yaml").write_text(text)

@@ -274,9 +274,17 @@ def test_dynamo_has_its_own_charts_queues_and_server_out_of_a_folder(scene: Scen
     scene.fleet.chart("node-feature-discovery", version="0.18.3")
     folder = str(scene.repository.folder)
     scene.fleet.edit("Fleet", "demo", lambda it: it["spec"].update(chartMirror=folder) or it)
+    scene.repository.put(of("grove-charts", version="v0.1.0-alpha.13", is_refused=True))
+    scene.fleet.chart("grove", version="v0.1.0-alpha.13")
+    up = scene.up()
+    assert up.code == 21, up.err
+    assert "chart grove-charts v0.1.0-alpha.13, release grove-system/mp-grove-charts" in up.err
+    scene.fleet.chart("grove", version="v0.1.0-alpha.12-rc2")
     up = scene.up()
     assert up.code == 0, up.err
-    assert scene.us.releases() == dict.fromkeys(DYNAMO, ("deployed", 1))
+    found = scene.us.releases()
+    assert found.pop("mp-grove-charts")[0] == "deployed", "an install that failed is gone over"
+    assert found == dict.fromkeys(DYNAMO - {"mp-grove-charts"}, ("deployed", 1))
     queues = {it["metadata"]["name"]: it["spec"] for it in scene.us.items("/apis/scheduling.run.ai/v2/queues")}
     assert {name: spec.get("parentQueue") for name, spec in queues.items()} == {
         "modelplane-root": None,

@@ -26,12 +26,13 @@ import programs
 from api.base import Kind
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused, MissingInput, ModelplaneError
-from api.fleets import Secret
+from api.fleets import Secret, ServingStackSettings, Switch
 from api.routing import InferenceGateway
 from components.charts import STACK_CHARTS
 from programs import Context, cluster, gateway
 from programs.outputs import (
     UNKNOWN,
+    ClusterInputs,
     ClusterOutputs,
     GatewayOutputs,
     NodeCounts,
@@ -214,6 +215,30 @@ def test_serving(probes: Probes, snapshot: SnapshotAssertion) -> None:
     found = ServingOutputs.model_validate(recording.exports)
     assert (found.cluster, found.ready, found.gateway_address) == ("us", True, "10.0.0.1")
     assert not found.capabilities.inference_pools
+
+
+def test_clusters_of_one_fleet_get_the_charts_of_their_stacks(probes: Probes) -> None:
+    spec = FLEET.spec.model_copy(update={"serving_stack": ServingStackSettings(crds=Switch(enabled=False))})
+    settings = spec.serving_stack.model_copy(update={"inference_pools": False})
+    fleet = FLEET.model_copy(update={"spec": spec.model_copy(update={"serving_stack": settings})})
+    documents = documents_of(fleet, DOOR, a_secret("hub"), a_class(), a_cluster("us"), a_cluster("eu", stack="Dynamo"))
+    found = {}
+    for name in ("us", "eu"):
+        stack = documents.clusters[name].spec.stack
+        made = cluster_outputs(name, kubeconfig=HUSH).model_copy(
+            update={"stack": stack, "inputs": ClusterInputs(source="Existing", stack=stack)}
+        )
+        recording = ran(f"serving.{name}", documents, {f"cluster.{name}": made})
+        found[name] = {each.inputs["name"] for each in recording.of_kind("Release")}
+        assert set(ServingOutputs.model_validate(recording.exports).versions) == set(STACK_CHARTS[stack])
+    assert found["us"] - found["eu"] == {"mp-lws"}
+    assert found["eu"] - found["us"] == {"mp-grove-charts", "mp-kai-scheduler"}
+
+
+def test_a_serving_stack_is_not_made_into_another(probes: Probes) -> None:
+    documents = documents_of(FLEET, DOOR, a_secret("hub"), a_class(), a_cluster("us", stack="Dynamo"))
+    with pytest.raises(pulumi.RunError, match=r"MP135: InferenceCluster us: spec\.stack: cannot be changed"):
+        ran("serving.us", documents, {"cluster.us": cluster_outputs("us", kubeconfig=HUSH)})
 
 
 def test_placement_exports_what_was_planned() -> None:
