@@ -20,6 +20,8 @@ from api.sources import ClusterSource
 from api.terms import Source, Stack, Taint, named
 
 MOST_NODES = 1000
+GROWING = frozenset({"GKE", "Nebius"})
+"""Sources whose autoscaler can add nodes for device claims, from none."""
 
 NodeCount = Annotated[Integer, Field(ge=0, le=MOST_NODES)]
 
@@ -74,6 +76,11 @@ class NodePool(Model):
     """A purchased AWS Capacity Block that the nodes come from; EKS only."""
     fabric: Fabric | None = None
     """The fast network between the nodes; without it they talk plain TCP."""
+
+    def most_nodes(self, source: Source) -> int:
+        """Nodes that replicas may count on: the ceiling where the cloud's autoscaler adds nodes for device claims."""
+        grows = source in GROWING and self.max_node_count is not None
+        return self.max_node_count or self.node_count if grows else self.node_count
 
     def faults(self) -> Iterator[Fault]:
         """IC-N3 (reserved name) and IC-N4."""

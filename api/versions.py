@@ -57,6 +57,18 @@ CHARTS = {
 }
 """By the names that `Fleet.spec.servingStack.charts` and `Fleet.spec.gateway.charts` know."""
 
+CLOUD_CHARTS = {
+    # https://github.com/kubernetes/autoscaler/releases; EKS only, the other clouds have one on their side
+    "cluster-autoscaler": ChartSource("cluster-autoscaler", "https://kubernetes.github.io/autoscaler", "9.57.0"),
+    # https://github.com/aws/eks-charts/releases; claims of EFA devices
+    "aws-dranet": ChartSource("aws-dranet", "https://aws.github.io/eks-charts", "1.0.0"),
+    # https://github.com/Mellanox/network-operator/releases; InfiniBand on AKS
+    "network-operator": ChartSource("network-operator", "https://helm.ngc.nvidia.com/nvidia", "26.4.0"),
+    # the registry of Nebius, by tags; volumes on the file system that all nodes of a cluster share
+    "csi-mounted-fs-path": ChartSource("csi-mounted-fs-path", "oci://cr.eu-north1.nebius.cloud/mk8s/helm", "0.1.6"),
+}
+"""Charts that belong to a cluster that was made on a cloud, by the same names."""
+
 # https://github.com/kubernetes-sigs/gateway-api/releases; the standard channel
 GATEWAY_API = ManifestSource(
     "gateway-api",

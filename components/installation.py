@@ -40,7 +40,7 @@ def install(parent: pulumi.ComponentResource, name: str, parts: Sequence[Part]) 
         needs: list[Resource] = [registered[need] for need in part.needs if need in registered]
         opts = ResourceOptions(parent=parent, depends_on=needs, retain_on_delete=part.is_retained or None)
         registered[key] = (
-            _release(f"{name}/{key}", part.content, opts)
+            helm_release(f"{name}/{key}", part.content, opts)
             if isinstance(part.content, HelmRelease)
             else register(part.content, f"{name}/{key}", opts)
         )
@@ -52,7 +52,7 @@ def versions(parts: Sequence[Part]) -> Mapping[str, str]:
     return {part.key: part.content.version for part in parts if isinstance(part.content, HelmRelease)}
 
 
-def _release(name: str, release: HelmRelease, opts: ResourceOptions) -> kubernetes.helm.v3.Release:
+def helm_release(name: str, release: HelmRelease, opts: ResourceOptions) -> kubernetes.helm.v3.Release:
     """A release that is awaited. It makes no namespace: those of ours are registered, and others are used."""
     location = release.location
     return kubernetes.helm.v3.Release(

@@ -1,4 +1,9 @@
-"""The `cluster.<c>` stack. An Existing cluster owns no resource: its stack says how to reach it and what is there."""
+"""The `cluster.<c>` stack: makes a cluster on its cloud, and says how it is reached and what is there.
+
+An Existing cluster owns no resource, and its stack loads no cloud's SDK.
+"""
+
+from collections.abc import Callable
 
 import pulumi
 
@@ -10,8 +15,9 @@ from api.fixed import cluster_changes
 from api.fleets import serving_stack_for
 from components.charts import Mirrors, serving_releases
 from components.definitions import DEFINITIONS, serving_definitions
+from programs import cloud_cluster
 from programs.conditions import dated
-from programs.context import Context
+from programs.context import Context, cleanly
 from programs.deployed import deployed_cluster, refuse_changes
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
 from programs.placement_plan import declared_pools
@@ -21,23 +27,39 @@ from programs.secret_values import secret_value
 
 
 def program(context: Context) -> None:
-    """Export the cluster's pools, facts and kubeconfig.
+    """Make the cluster where it is a cloud's; export its pools, facts and kubeconfig.
 
     Raises:
         InvocationError: the cluster is not in the documents.
+        MissingCloudSdk: the SDK of the cluster's cloud is not installed.
 
     """
     cluster = _document(context)
     last = context.last(ClusterOutputs)
-    existing = cluster.spec.cluster.existing
-    if existing is None:
-        raise AssertionError("preflight refuses a source other than Existing")
-    kubeconfig = secret_value(context, existing.secret_ref.name, existing.secret_ref.key, names.SYSTEM_NAMESPACE)
     workloads = context.read(WorkloadsOutputs, "workloads", cluster.name)
     declared = declared_outputs(context.documents, cluster, last, workloads, assumed=context.preview and last is None)
-    if context.preview:
-        outputs = as_last_seen(declared, last)
-    else:
+    existing = cluster.spec.cluster.existing
+    if existing is None:
+        made = cloud_cluster.register(context, cluster, declared)
+        declared = declared.model_copy(update={"storage_class": made.storage_class})
+        look = cleanly(_seen(context, cluster, declared, last))
+        outputs = look("") if context.preview else made.kubeconfig.apply(look)
+        cloud_cluster.export(made, outputs, declared)
+        return
+    kubeconfig = secret_value(context, existing.secret_ref.name, existing.secret_ref.key, names.SYSTEM_NAMESPACE)
+    for key, value in _seen(context, cluster, declared, last)(kubeconfig).plain().items():
+        pulumi.export(key, value)
+    pulumi.export("kubeconfig", pulumi.Output.secret(kubeconfig))
+
+
+def _seen(
+    context: Context, cluster: InferenceCluster, declared: ClusterOutputs, last: ClusterOutputs | None
+) -> Callable[[str], ClusterOutputs]:
+    """A look at the cluster behind a kubeconfig; a preview asks nobody."""
+
+    def look(kubeconfig: str) -> ClusterOutputs:
+        if context.preview:
+            return as_last_seen(declared, last)
         answer = probe(
             kubeconfig,
             fleet=context.fleet.name,
@@ -48,12 +70,11 @@ def program(context: Context) -> None:
         _refuse_other_cluster(cluster, last, answer)
         outputs = merge(answer, last, context.now)(declared)
         found = dated(answer.conditions, last.conditions if last else (), context.now)
-        outputs = outputs.model_copy(update={"conditions": found})
         if not outputs.reachable:
             pulumi.log.warn(f"cluster {cluster.name} does not answer: {outputs.reason}")
-    for key, value in outputs.plain().items():
-        pulumi.export(key, value)
-    pulumi.export("kubeconfig", pulumi.Output.secret(kubeconfig))
+        return outputs.model_copy(update={"conditions": found})
+
+    return look
 
 
 def declared_outputs(
@@ -145,10 +166,18 @@ def _pools(
     workloads: WorkloadsOutputs | None,
 ) -> tuple[PoolFacts, ...]:
     """Declared pools, and those that left the documents while replicas are still pinned to them."""
-    declared = declared_pools(documents, cluster.name)
+    declared = tuple(_with_recipe(documents, cluster, pool) for pool in declared_pools(documents, cluster.name))
     if last is None:
         return declared
     in_use = set(workloads.pools) if workloads else set()
     names_declared = {pool.name for pool in declared}
     leaving = [pool for pool in last.pools if pool.name not in names_declared and pool.name in in_use]
     return (*declared, *leaving)
+
+
+def _with_recipe(documents: FleetDocuments, cluster: InferenceCluster, facts: PoolFacts) -> PoolFacts:
+    """On a cloud the pool keeps how it is made, so that it can stay when its documents are gone."""
+    if cluster.spec.cluster.existing is not None:
+        return facts
+    pool = next(pool for pool in cluster.spec.node_pools or () if pool.name == facts.name)
+    return facts.model_copy(update={"recipe": cloud_cluster.recipe_of(documents, pool)})

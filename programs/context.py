@@ -1,6 +1,6 @@
 """What a program is given: the documents, the stack it runs as, and a way to read other stacks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -124,6 +124,16 @@ class Context:
     def last(self, model: type[Model]) -> Model | None:
         """This stack's own outputs of its last update."""
         return read(self.reader, self.stack(self.kind, self.cluster), model)
+
+
+def cleanly(look: Callable[[str], Model]) -> Callable[[str], Model]:
+    """The function with its problems as one clean line each, for where it is applied to an output."""
+
+    def guarded(value: str) -> Model:
+        with edge():
+            return look(value)
+
+    return guarded
 
 
 @contextmanager

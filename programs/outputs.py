@@ -7,10 +7,11 @@ decide what not knowing means.
 Outputs hold no clock except `since` values and condition times, which change only when what they date changes.
 """
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from api.base import Condition
@@ -74,6 +75,17 @@ class PoolFacts(Outputs):
     nodes: NodeCounts
     devices: tuple[Device, ...] = ()
     observed: tuple[ObservedDevices, ...] = ()
+    recipe: dict[str, Any] | None = None
+    """Of a pool on a cloud: its document and how its class is made, for when both are gone and it is still in use."""
+    provisioned: MaybeFlag = True
+    """Whether the cloud has made what was asked for; unknown where the last update could not."""
+
+    @property
+    def usable_nodes(self) -> int:
+        """Nodes that replicas may count on: those that are there, where the cloud did not give what was asked for."""
+        if self.provisioned is True:
+            return self.nodes.configured
+        return min(self.nodes.configured, self.nodes.present or 0)
 
 
 class ClusterInputs(Outputs):
@@ -108,6 +120,25 @@ class ClusterOutputs(Outputs):
     stack: Stack = "Standard"
     assumed: bool = False
     """The cluster was not asked (a preview, or it has not been made): pools are the declared ones."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unfinished(cls, found: Any) -> Any:
+        """What the update that was to make the cluster left unresolved: it cannot be reached."""
+        if not isinstance(found, Mapping) or found.get("reachable") != UNKNOWN.value:
+            return found
+        known = {key: value for key, value in _without_unknown(found).items() if value is not None}
+        return {**known, "kubeconfig": UNKNOWN.value, "reachable": False, "reason": NOT_MADE}
+
+
+NOT_MADE = "NotMade: the last update did not finish the cluster"
+
+
+def _without_unknown(found: Any) -> Any:
+    if isinstance(found, Mapping):
+        kept = {key: _without_unknown(value) for key, value in found.items() if value != UNKNOWN.value}
+        return kept if "provisioned" not in found else {**kept, "provisioned": found["provisioned"]}
+    return [_without_unknown(item) for item in found] if isinstance(found, list) else found
 
 
 class Capabilities(Outputs):

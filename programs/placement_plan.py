@@ -153,7 +153,7 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, leavin
     pools = tuple(
         Pool(
             name=pool.name,
-            nodes=pool.nodes.configured,
+            nodes=pool.nodes.configured if preview else pool.usable_nodes,
             devices=pool.devices,
             leaving=leaving or (declared is not None and pool.name not in declared),
         )
@@ -183,15 +183,17 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, leavin
 def declared_pools(documents: FleetDocuments, cluster: str) -> tuple[PoolFacts, ...]:
     """A cluster's pools as its document and their classes declare them; none for a cluster without a document."""
     document = documents.clusters.get(cluster)
+    if document is None:
+        return ()
     return tuple(
         PoolFacts(
             name=pool.name,
             class_name=pool.class_name,
             fabric=pool.fabric.type if pool.fabric and pool.fabric.type != "None" else None,
-            nodes=NodeCounts(configured=pool.node_count),
+            nodes=NodeCounts(configured=pool.most_nodes(document.spec.cluster.source)),
             devices=documents.classes[pool.class_name].spec.devices,
         )
-        for pool in (document.spec.node_pools or () if document else ())
+        for pool in document.spec.node_pools or ()
     )
 
 

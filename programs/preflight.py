@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, Problem
 from api.fleets import Fleet, serving_stack_for
+from components import clouds
 
 
 def refuse_unsupported(documents: FleetDocuments, fleet: Fleet) -> None:
@@ -43,7 +44,7 @@ def _clusters(documents: FleetDocuments, fleet: Fleet) -> Iterator[Problem]:
     routed_to_pools = False
     for name, cluster in sorted(documents.clusters.items()):
         routed_to_pools |= serving_stack_for(fleet, name).inference_pools
-        if cluster.spec.cluster.existing is None:
+        if cluster.spec.cluster.existing is None and not clouds.is_known(cluster.spec.cluster.source):
             yield Problem(
                 code="MP162",
                 file=documents.where(cluster),

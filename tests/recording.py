@@ -13,6 +13,7 @@ import pulumi
 from google.protobuf import json_format  # type: ignore[import-untyped]  # its stubs are another package
 from pulumi.runtime import mocks, rpc, settings
 
+from components.charts import merged
 from programs.reading import whole_numbers
 
 Plain = dict[str, Any]
@@ -23,6 +24,14 @@ STATUS: Mapping[str, Plain] = {
     "HTTPRoute": {"parents": [{"conditions": [{"type": "Accepted", "status": "True"}]}]},
     "Deployment": {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1},
 }
+COMPUTED: Mapping[str, Plain] = {
+    "aws:eks/cluster:Cluster": {
+        "endpoint": "https://eks.example",
+        "certificateAuthority": {"data": "Q0E="},
+        "vpcConfig": {"clusterSecurityGroupId": "sg-cluster"},
+    },
+}
+"""What clouds answer besides the inputs, by type; nested values are laid over those of the inputs."""
 STACK = "pulumi:pulumi:Stack"
 
 
@@ -43,6 +52,9 @@ class Registered:
     aliases: tuple[str, ...] = ()
     """Names and parents it was once known by; the SDK's own aliases of types are not counted."""
     protect: bool = False
+    ignore_changes: tuple[str, ...] = ()
+    env_var_mappings: Plain = field(default_factory=dict)
+    """Variables of ours by those of the provider that they stand for."""
     inputs: Plain = field(default_factory=dict)
 
     @property
@@ -89,7 +101,10 @@ class _Answers(mocks.Mocks):
         raise AssertionError(f"a program calls {args.token}")
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, Plain]:
-        state = dict(args.inputs)
+        state = merged(args.inputs, COMPUTED.get(args.typ, {}))
+        if args.typ.startswith("aws:"):
+            state.setdefault("arn", f"arn:{args.name}")
+            state.setdefault("name", f"{args.name}-name")
         kind = args.typ.rpartition(":")[2]
         if kind in self._status:
             state["status"] = self._status[kind]
@@ -157,6 +172,8 @@ def _registered(request: Any) -> Registered:
         additional_secret_outputs=tuple(request.additionalSecretOutputs),
         aliases=tuple(alias.spec.name or _name(alias.spec.parentUrn) for alias in request.aliases if _renames(alias)),
         protect=request.protect,
+        ignore_changes=tuple(request.ignoreChanges),
+        env_var_mappings=dict(request.envVarMappings),
         inputs=whole_numbers(_shown(json_format.MessageToDict(request.object))),
     )
 

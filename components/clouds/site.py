@@ -1,0 +1,140 @@
+"""What a cluster on a cloud is made from, as plain data: its document, its classes and the fleet's settings for it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from api.classes import InferenceClass
+from api.clusters import InferenceCluster, NodePool
+from api.documents import FleetDocuments
+from api.fleets import Chart, CloudCredential, CredentialSet, serving_stack_for
+from api.recipes import AKSNodes, EKSNodes, GKENodes, NebiusNodes, Provisioning, VultrNodes
+from components.charts import Mirrors
+
+Nodes = EKSNodes | GKENodes | AKSNodes | NebiusNodes | VultrNodes
+
+CREDENTIALS = {"EKS": "aws", "GKE": "gcp", "AKS": "azure", "Nebius": "nebius", "Vultr": "vultr"}
+"""Field of Fleet.spec.credentials by source."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudPool:
+    """One pool of GPU nodes as a cloud is asked for it."""
+
+    name: str
+    nodes: Nodes
+    count: int = 1
+    minimum: int = 1
+    maximum: int = 1
+    is_fixed: bool = True
+    """Whether the documents give no maximum: the pool keeps its size, so all three counts are the same."""
+    zones: tuple[str, ...] = ()
+    fabric: str = "None"
+    infiniband: str | None = None
+    """Id of the physical fabric, on Nebius."""
+    reservation: str | None = None
+    """Id of a capacity reservation, on EKS."""
+
+    @property
+    def has_efa(self) -> bool:
+        """Whether the nodes talk over EFA."""
+        return self.fabric == "EFA"
+
+    @property
+    def has_infiniband(self) -> bool:
+        """Whether the nodes talk over InfiniBand."""
+        return self.fabric == "InfiniBand"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudSite:
+    """One cluster that is wanted on a cloud."""
+
+    fleet: str
+    cluster: str
+    source: str
+    region: str
+    version: str
+    """Kubernetes version."""
+    pools: tuple[CloudPool, ...] = ()
+    credential: CloudCredential = field(default_factory=CloudCredential)
+    project: str | None = None
+    """Project of GCP or Nebius."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    """Settings of the charts that are installed with the cluster, by the names that a Fleet knows."""
+    mirrors: Mirrors = field(default_factory=Mirrors)
+    is_protected: bool = True
+    """Whether what is hard to get back is protected from deletion."""
+    is_offline: bool = False
+    """Whether no API server may be called: a preview of the whole fleet."""
+
+
+def site_of(
+    documents: FleetDocuments,
+    cluster: InferenceCluster,
+    mirrors: Mirrors,
+    leaving: Iterable[CloudPool] = (),
+    *,
+    is_offline: bool = False,
+) -> CloudSite:
+    """The site of one cluster; `leaving` are pools without a document that replicas are still pinned to."""
+    source = cluster.spec.cluster
+    block, fleet = source.cloud, documents.fleet
+    if block is None or fleet is None:
+        raise AssertionError("clusters that were handed over are not made, and stacks need a Fleet")
+    credential = credential_of(documents, source.source, block.credentials.name)
+    pools = [pool_of(pool, documents.classes[pool.class_name]) for pool in cluster.spec.node_pools or ()]
+    return CloudSite(
+        fleet=fleet.name,
+        cluster=cluster.name,
+        source=source.source,
+        region=source.region,
+        version=block.kubernetes_version,
+        pools=(*pools, *leaving),
+        credential=credential,
+        project=credential.project or project_of(documents, source.source, block.credentials.name),
+        tags=fleet.spec.tags,
+        charts=serving_stack_for(fleet, cluster.name).charts,
+        mirrors=mirrors,
+        is_protected=fleet.spec.deletion.protect_clusters,
+        is_offline=is_offline,
+    )
+
+
+def credential_of(documents: FleetDocuments, source: str, name: str) -> CloudCredential:
+    """What the cloud is called with; without an entry in the Fleet, what the environment has."""
+    entries = documents.fleet.spec.credentials if documents.fleet else {}
+    return getattr(entries.get(name, CredentialSet()), CREDENTIALS[source]) or CloudCredential()
+
+
+def project_of(documents: FleetDocuments, source: str, name: str) -> str | None:
+    """The project that a provider configuration of upstream's users names."""
+    config = documents.provider_configs.get((CREDENTIALS[source], name))
+    return config.project if config else None
+
+
+def pool_of(pool: NodePool, inference_class: InferenceClass) -> CloudPool:
+    """One pool as the cloud is asked for it. Without bounds its size is fixed (reference: clouds, trap 4)."""
+    recipe = inference_class.spec.provisioning
+    if recipe is None:
+        raise AssertionError("the loader refuses classes without the recipe of their cloud")
+    return made_of(pool, recipe)
+
+
+def made_of(pool: NodePool, recipe: Provisioning) -> CloudPool:
+    """A pool from its document and the recipe of its class."""
+    is_fixed = pool.max_node_count is None
+    low, high = (pool.min_node_count, pool.max_node_count) if not is_fixed else (None, None)
+    fabric = pool.fabric
+    return CloudPool(
+        name=pool.name,
+        nodes=recipe.block,
+        count=pool.node_count,
+        minimum=pool.node_count if is_fixed else low or 0,
+        maximum=high or pool.node_count,
+        is_fixed=is_fixed,
+        zones=pool.zones,
+        fabric=fabric.type if fabric else "None",
+        infiniband=fabric.infiniband.fabric if fabric and fabric.infiniband else None,
+        reservation=pool.capacity_block.capacity_reservation_id if pool.capacity_block else None,
+    )

@@ -1,0 +1,80 @@
+"""The part of a cluster's program that makes it on a cloud, and what of it is exported.
+
+Every output that an update may leave unresolved stands by itself, so that a pool the cloud cannot give leaves the
+others known (`programs.outputs`).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pydantic import TypeAdapter
+
+from api.clusters import InferenceCluster, NodePool
+from api.documents import FleetDocuments
+from api.recipes import Provisioning
+from components import clouds
+from components.clouds.site import CloudPool, made_of, site_of
+from components.inference_cluster import InferenceCluster as Component
+from components.inference_cluster import InferenceClusterArgs
+from programs.context import Context
+from programs.outputs import ClusterOutputs, PoolFacts
+
+_RECIPE: TypeAdapter[Any] = TypeAdapter(Provisioning)
+_OF_POOLS = {"pools", "kubeconfig"}
+
+
+def recipe_of(documents: FleetDocuments, pool: NodePool) -> dict[str, Any] | None:
+    """How a pool on a cloud is made, as plain data; None for one that was handed over."""
+    provisioning = documents.classes[pool.class_name].spec.provisioning
+    if provisioning is None:
+        return None
+    return {"pool": pool.plain(), "provisioning": provisioning.plain()}
+
+
+def register(context: Context, cluster: InferenceCluster, declared: ClusterOutputs) -> Component:
+    """Register the cluster on its cloud, with the pools of its document and those that are still in use.
+
+    Raises:
+        MissingCloudSdk: the cloud's SDK is not installed.
+
+    """
+    source = cluster.spec.cluster.source
+    clouds.prepare([source])
+    named = {pool.name for pool in cluster.spec.node_pools or ()}
+    leaving = [_pool(facts.recipe) for facts in declared.pools if facts.name not in named and facts.recipe]
+    site = site_of(context.documents, cluster, context.mirrors, leaving, is_offline=context.offline)
+    account = clouds.cloud(source).provider(f"{cluster.name}-cloud", site)
+    return Component(f"cluster-{cluster.name}", InferenceClusterArgs(site=site), ResourceOptions(providers=[account]))
+
+
+def export(component: Component, outputs: ClusterOutputs | Output[ClusterOutputs], declared: ClusterOutputs) -> None:
+    """Export the outputs of a cluster; those that only its API server can tell are known once it answers."""
+    found = Output.from_input(outputs)
+    names = sorted({field.alias or name for name, field in ClusterOutputs.model_fields.items()} - _OF_POOLS)
+    for name in names:
+        pulumi.export(name, _part(found, _field(name)))
+    pulumi.export("pools", [_pool_outputs(component, found, index, pool) for index, pool in enumerate(declared.pools)])
+    pulumi.export("kubeconfig", component.kubeconfig)
+
+
+def _pool_outputs(
+    component: Component, found: Output[ClusterOutputs], index: int, declared: PoolFacts
+) -> dict[str, Any]:
+    plain = declared.plain()
+    nodes = {**plain["nodes"], "present": _part(found, lambda outputs: outputs["pools"][index]["nodes"].get("present"))}
+    observed = _part(found, lambda outputs: outputs["pools"][index].get("observed", []))
+    return {**plain, "nodes": nodes, "observed": observed, "provisioned": component.pools.get(declared.name, True)}
+
+
+def _field(name: str) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda outputs: outputs.get(name)
+
+
+def _part(found: Output[ClusterOutputs], pick: Callable[[Mapping[str, Any]], Any]) -> Output[Any]:
+    return found.apply(lambda outputs: pick(outputs.plain()))
+
+
+def _pool(recipe: Mapping[str, Any]) -> CloudPool:
+    return made_of(NodePool.model_validate(recipe["pool"]), _RECIPE.validate_python(recipe["provisioning"]))

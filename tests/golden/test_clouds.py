@@ -1,0 +1,119 @@
+"""What a cluster of each cloud registers: whole goldens, and the rules that hold for all of them.
+
+The goldens are rewritten by `pytest tests/golden --snapshot-update`; a changed type, name or parent in them changes
+everybody's state.
+"""
+
+from typing import Any
+
+import pulumi
+import pytest
+from builders import a_fleet
+from pulumi import ResourceOptions
+from recording import SECRET, Recording, record
+from sites import a_cloud_class, a_cloud_pool, a_site, credentials
+from syrupy.assertion import SnapshotAssertion
+
+from api.fleets import Fleet
+from components import clouds
+from components.clouds.site import CloudSite
+from components.inference_cluster import InferenceCluster, InferenceClusterArgs
+
+SOURCES = sorted(clouds.MODULES)
+FAST = {"EKS": {"instanceType": "p5en.48xlarge"}}
+
+
+def recorded(site: CloudSite) -> Recording:
+    def program() -> None:
+        provider = clouds.cloud(site.source).provider(f"{site.cluster}-cloud", site)
+        args = InferenceClusterArgs(site=site)
+        made = InferenceCluster(f"cluster-{site.cluster}", args, ResourceOptions(providers=[provider]))
+        pulumi.export("kubeconfig", made.kubeconfig)
+        pulumi.export("storageClass", made.storage_class)
+
+    return record(program)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_golden(source: str, snapshot: SnapshotAssertion) -> None:
+    recording = recorded(a_site(source))
+    assert recording.plain() == snapshot
+    assert recording.exports == snapshot
+    assert "kubeconfig" in recording.secret
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_cluster_s_resources_are_called_after_it_and_lie_below_it(source: str) -> None:
+    for found in recorded(a_site(source)).resources:
+        if found.name not in {"cluster-us", "us-cloud"}:
+            assert found.parent == "cluster-us"
+            assert found.name.startswith("cluster-us/")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_same_cluster_twice_is_registered_alike(source: str) -> None:
+    assert recorded(a_site(source)).plain() == recorded(a_site(source)).plain()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_lies_in_the_cluster_goes_with_it(source: str) -> None:
+    for found in recorded(a_site(source)).resources:
+        if found.type.startswith("kubernetes:"):
+            assert found.retain_on_delete
+            assert found.provider == "cluster-us/inside"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("is_protected", [True, False])
+def test_a_cluster_is_protected_unless_the_fleet_says_otherwise(source: str, is_protected: bool) -> None:
+    fleet = a_fleet_with(source, deletion={"protectClusters": is_protected})
+    kept = {found.kind for found in recorded(a_site(source, fleet=fleet)).resources if found.protect}
+    assert bool(kept) is is_protected
+    assert not kept & {"NodeGroup", "NodePool", "AgentPool", "Mk8sV1NodeGroup", "KubernetesNodePools"}
+
+
+def a_fleet_with(source: str, **spec: Any) -> Fleet:
+    return a_fleet("prod", **({"credentials": credentials(source)} | spec))
+
+
+def test_eks_with_efa_and_a_capacity_block(snapshot: SnapshotAssertion) -> None:
+    pools = [
+        a_cloud_pool("EKS", "fast", nodes=2, class_name="h200", fabric={"type": "EFA"}),
+        a_cloud_pool("EKS", "bought", class_name="h200", capacityBlock={"capacityReservationId": "cr-0a1b"}),
+        a_cloud_pool("EKS", "plain", zones=["us-east-1a", "us-east-1d"], minNodeCount=1, maxNodeCount=4, nodes=2),
+    ]
+    site = a_site("EKS", a_cloud_class("EKS"), a_cloud_class("EKS", "h200", **FAST["EKS"]), pools=pools)
+    recording = recorded(site)
+    wanted = {"NodeGroup", "LaunchTemplate", "SecurityGroup", "SecurityGroupIngressRule", "SecurityGroupEgressRule"}
+    found = [each.plain() for each in recording.resources if each.kind in {*wanted, "Subnet", "Release"}]
+    assert found == snapshot
+    (template,) = [each for each in recording.of_kind("LaunchTemplate") if "networkInterfaces" in each.inputs]
+    interfaces = template.inputs["networkInterfaces"]
+    assert [each["interfaceType"] for each in interfaces] == ["efa"] + ["efa-only"] * 15
+    assert [(each["networkCardIndex"], each["deviceIndex"]) for each in interfaces[:3]] == [(0, 0), (1, 1), (2, 1)]
+    (efa,) = {tuple(each["securityGroups"]) for each in interfaces}
+    assert efa == ("cluster-us/efa-security-group-id", "sg-cluster")
+
+
+def test_several_accounts_are_told_apart_by_variables_whose_values_are_in_no_state() -> None:
+    env = {"AWS_ACCESS_KEY_ID": "ACCOUNT_A_KEY", "AWS_SECRET_ACCESS_KEY": "ACCOUNT_A_SECRET"}
+    fleet = a_fleet_with("EKS", credentials={"default": {"aws": {"env": env}}})
+    recording = recorded(a_site("EKS", fleet=fleet))
+    (provider,) = [found for found in recording.resources if found.type == "pulumi:providers:aws"]
+    assert provider.env_var_mappings == {
+        "ACCOUNT_A_KEY": "AWS_ACCESS_KEY_ID",
+        "ACCOUNT_A_SECRET": "AWS_SECRET_ACCESS_KEY",
+    }
+    assert provider.inputs.keys() <= {"region", "skipCredentialsValidation", "skipRegionValidation"}
+    assert '"--env", "AWS_ACCESS_KEY_ID=ACCOUNT_A_KEY"' in recording.exports["kubeconfig"]
+
+
+def test_the_kubeconfig_of_what_lies_in_the_cluster_is_secret() -> None:
+    (access,) = [found for found in recorded(a_site("EKS")).resources if found.type == "pulumi:providers:kubernetes"]
+    assert access.inputs["kubeconfig"] == SECRET
+    assert access.inputs["clusterIdentifier"] == "prod/us"
+
+
+def test_charts_that_are_switched_off_are_left_to_others() -> None:
+    charts = {"charts": {"cluster-autoscaler": {"enabled": False}}}
+    assert recorded(a_site("EKS", fleet=a_fleet_with("EKS", servingStack=charts))).of_kind("Release") == []
