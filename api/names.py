@@ -25,6 +25,8 @@ LABEL_MODEL_CACHE = "modelplane.ai/modelcache"
 LABEL_FLEET = "modelplane.ai/fleet"
 LABEL_NAMESPACE = "modelplane.ai/namespace"
 ANNOTATION_PICKER_CHECKSUM = "modelplane.ai/epp-config-checksum"
+ANNOTATION_WAIT_FOR_CACHE = "modelplane.ai/wait-for-cache"
+"""On a ModelDeployment: "false" lets its replicas start while their cache is still being staged."""
 TAINT_GPU = "nvidia.com/gpu"
 
 SYSTEM_NAMESPACE = "modelplane-system"

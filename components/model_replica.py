@@ -1,6 +1,6 @@
 """ModelReplica: one placed replica on one cluster, as the workloads, claims and routing objects that serve it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from components import replica_manifests as manifests
 from components.gang_manifests import FIXED
 from components.kubernetes_objects import register
 from components.pod_manifests import claim_template
-from components.readiness import Readiness, readiness_of, replica_readiness
+from components.readiness import Readiness, readiness_of
 from components.setting import Setting
 
 
@@ -56,13 +56,10 @@ class ModelReplica(ComponentResource):
         self.engines = Output.all(**found)
         self.register_outputs({"applied": self.applied})
 
-    def readiness(self, *, was_ready: bool = False) -> Output[Readiness]:
-        """Whether the replica serves, for one that was ready before or not."""
+    def told(self, rule: Callable[[Mapping[str, Readiness], Readiness | None], Readiness]) -> Output[Readiness]:
+        """What a rule makes of the readiness of the engines and of the picker."""
         parts: Output[Any] = Output.all(self.engines, self.picker)
-        return cast(
-            "Output[Readiness]",
-            parts.apply(lambda found: replica_readiness(list(found[0].values()), found[1], was_ready=was_ready)),
-        )
+        return cast("Output[Readiness]", parts.apply(lambda found: rule(found[0], found[1])))
 
     def _engine(self, name: str, setting: Setting, engine: kinds.ReplicaEngine) -> tuple[str, Any]:
         """The workload of an engine, with its kind, behind its claims. What cannot be changed on it replaces it."""

@@ -132,7 +132,8 @@ def namespaces_used(context: Context) -> set[str]:
     """Namespaces this fleet would make on this cluster; replicas that outlive their documents keep theirs in use."""
     workloads = context.read(WorkloadsOutputs, "workloads", context.cluster_name)
     held = {state.namespace for state in workloads.replicas.values()} if workloads else set()
-    written = {namespace for namespace, _ in context.documents.deployments}
+    held |= {key.partition("/")[0] for key in workloads.caches} if workloads else set()
+    written = {namespace for namespace, _ in (*context.documents.deployments, *context.documents.caches)}
     document, settings = _document(context), serving_stack_for(context.fleet, context.cluster_name)
     charts = {release.namespace for release in serving_releases(document.spec.stack, settings, Mirrors())}
     return {names.SYSTEM_NAMESPACE, *written, *charts, *held}

@@ -16,7 +16,8 @@ from api.deployments import ModelDeployment
 from api.pods import PodTemplate
 from api.replicas import ModelReplica, ModelReplicaSpec, ReplicaEngine, ReplicaMember
 from api.terms import CacheRef, Serving, Worker
-from programs.outputs import Ledger, LedgerEngine, LedgerMember, LedgerReplica
+from components.mirrors import mirrored_image
+from programs.outputs import Ledger, LedgerCache, LedgerEngine, LedgerMember, LedgerReplica
 from scheduler import PlacedEngine, PlacedMember, PlacedReplica, Placement, ReplicaKey
 
 
@@ -33,7 +34,8 @@ def _plain(value: Any) -> Any:
 class LedgerBuilder:
     """Collects replicas and keeps each template and each set of facts once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, image_mirror: str | None = None) -> None:
+        self._image_mirror = image_mirror
         self._replicas: dict[str, LedgerReplica] = {}
         self._templates: dict[str, PodTemplate] = {}
         self._facts: dict[str, tuple[Device, ...]] = {}
@@ -75,7 +77,7 @@ class LedgerBuilder:
                     copies=placed.copies,
                     phase=placed.phase,
                     members=tuple(
-                        self._member(member, engines[placed.name].members[position].template)
+                        self._member(member, self._mirrored(engines[placed.name].members[position].template))
                         for position, member in enumerate(placed.members)
                     ),
                 )
@@ -84,7 +86,15 @@ class LedgerBuilder:
             model_cache_ref=shape.model_cache_ref.name if shape.model_cache_ref else None,
             serving_mode=shape.serving.mode if shape.serving else "Unified",
             waits_for=tuple(replica_key(waited) for waited in placement.waits_for),
+            starts_early=(deployment.metadata.annotations.get(names.ANNOTATION_WAIT_FOR_CACHE) == "false") or None,
         )
+
+    def _mirrored(self, template: PodTemplate) -> PodTemplate:
+        """The template with its image from the fleet's mirror. It is part of the ledger, so a change of it rolls."""
+        engine = template.spec.engine
+        image = mirrored_image(engine.image, self._image_mirror)
+        container = engine.model_copy(update={"image": image})
+        return template.model_copy(update={"spec": template.spec.model_copy(update={"containers": (container,)})})
 
     def add(self, entry: LedgerReplica) -> None:
         """Add an entry whose templates and facts are stored already."""
@@ -190,21 +200,25 @@ def _document_member(member: LedgerMember, templates: Mapping[str, PodTemplate])
     )
 
 
-def part_of(ledger: Ledger, entries: Iterable[LedgerReplica]) -> Ledger:
-    """The ledger of some of its entries, with the templates and facts they name."""
+def part_of(ledger: Ledger, entries: Iterable[LedgerReplica], caches: Iterable[LedgerCache] = ()) -> Ledger:
+    """The ledger of some of its entries and caches, with the templates and facts they name."""
     builder = LedgerBuilder()
     for entry in entries:
         builder.keep(entry, ledger)
-    return builder.build()
+    return builder.build().model_copy(update={"caches": tuple(caches)})
 
 
 def merged(ledgers: Iterable[Ledger]) -> Ledger:
-    """One ledger out of several that share no replica."""
+    """One ledger out of several that share no replica; a cache is on every cluster that one of them names."""
     builder = LedgerBuilder()
+    caches: dict[str, LedgerCache] = {}
     for ledger in ledgers:
         for entry in ledger.replicas:
             builder.keep(entry, ledger)
-    return builder.build()
+        for cache in ledger.caches:
+            clusters = {*cache.clusters, *(caches[cache.key].clusters if cache.key in caches else ())}
+            caches[cache.key] = cache.model_copy(update={"clusters": tuple(sorted(clusters))})
+    return builder.build().model_copy(update={"caches": tuple(caches[key] for key in sorted(caches))})
 
 
 def template_hash(entry: LedgerReplica) -> str:

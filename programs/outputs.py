@@ -213,11 +213,20 @@ class LedgerReplica(Outputs):
     """Of a retiring replica: the replica that takes its place, as `<namespace>/<name>`."""
     reason: str = ""
     """Of a retiring replica: why it goes."""
+    starts_early: bool | None = None
+    """It starts before its cache is staged, as its deployment asked."""
 
     @property
     def key(self) -> str:
         """`<namespace>/<name>`, unique in the fleet."""
         return f"{self.namespace}/{self.name}"
+
+
+class CacheRefusal(Outputs):
+    """Why a cluster that a cache selects does not stage it: Unsupported or OutOfSpace."""
+
+    reason: str
+    message: str
 
 
 class LedgerCache(Outputs):
@@ -227,6 +236,13 @@ class LedgerCache(Outputs):
     name: str
     spec: dict[str, Any]
     clusters: tuple[str, ...] = ()
+    refused: dict[str, CacheRefusal] = {}
+    """Clusters that it selects and that cannot hold it."""
+
+    @property
+    def key(self) -> str:
+        """`<namespace>/<name>`, unique in the fleet."""
+        return f"{self.namespace}/{self.name}"
 
 
 class Ledger(Outputs):
@@ -277,6 +293,22 @@ class ReplicaState(Outputs):
     since: MaybeText = None
     """When `ready` last changed, RFC 3339 in UTC."""
     template_hash: str = ""
+    picker: MaybeFlag | None = None
+    """Whether the endpoint picker answers; absent where there is none."""
+
+
+class CacheState(Outputs):
+    """One cache as its cluster shows it: Pending, Hydrating, Ready or Failed, and why."""
+
+    phase: MaybeText = "Pending"
+    reason: MaybeText = None
+    message: MaybeText = None
+    since: MaybeText = None
+    """When `phase` last changed, RFC 3339 in UTC."""
+    identity: str = ""
+    """What the volume is to hold: repository, revision and layout."""
+    claim_uid: MaybeText = None
+    """The volume claim that the phase was told of; another one is empty."""
 
 
 class WorkloadsOutputs(Outputs):
@@ -285,13 +317,15 @@ class WorkloadsOutputs(Outputs):
     version: int = VERSION
     cluster: str
     replicas: dict[str, ReplicaState] = {}
-    caches: dict[str, dict[str, Any]] = {}
+    caches: dict[str, CacheState] = {}
     ledger: Ledger = Ledger()
     """The rendered part of the ledger, so that a lost placement stack can be rebuilt from its clusters."""
     pools: tuple[str, ...] = ()
     """Pools that rendered replicas are pinned to; a pool stays while it is listed here."""
     inference_pools: bool | None = None
     """Replicas are routed to InferencePools; absent where they have Services."""
+    secrets: dict[str, dict[str, str]] = Field(default={}, repr=False)
+    """Values of the Secrets that were carried there, by `<namespace>/<name>`; a secret output."""
 
 
 class EndpointState(Outputs):

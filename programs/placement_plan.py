@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from api.base import Condition
 from api.documents import FleetDocuments
-from api.sources import ExistingCluster
+from programs.cache_plan import footprints, staged
 from programs.conditions import condition, dated
 from programs.ledger import LedgerBuilder, placed, replica_key, template_hash
 from programs.outputs import (
@@ -83,25 +83,16 @@ def snapshot_of(
 
 
 def _footprints(documents: FleetDocuments, observed: Observed) -> dict[Key, CacheFootprint]:
-    """Where each cache can be: clusters with ReadWriteMany storage, which managed ones get when they are made."""
-    able = frozenset(
-        name
-        for name, document in documents.clusters.items()
-        if document.spec.cluster.existing is None or _storage_class(document.spec.cluster.existing, observed, name)
-    )
+    """Where each cache can be; labels are compared by the scheduler, which tells why a cluster is left out."""
+    last = observed.last.ledger if observed.last else Ledger()
+    places = footprints(documents, observed.clusters, last)
     return {
         key: CacheFootprint(
-            clusters=able,
+            clusters=frozenset(documents.clusters) - frozenset(places.refused[key]),
             match_labels=cache.spec.cluster_selector.match_labels if cache.spec.cluster_selector else {},
         )
         for key, cache in documents.caches.items()
     }
-
-
-def _storage_class(existing: ExistingCluster, observed: Observed, name: str) -> str | None:
-    declared = existing.cache.storage_class_name if existing.cache else None
-    outputs = observed.clusters.get(name)
-    return declared or (outputs.storage_class if outputs else None)
 
 
 def _retiring(observed: Observed) -> list[LedgerReplica]:
@@ -215,7 +206,7 @@ def _next_ledger(
     plan: Plan,
     retiring: list[LedgerReplica],
 ) -> Ledger:
-    builder = LedgerBuilder()
+    builder = LedgerBuilder(image_mirror=documents.fleet.spec.image_mirror if documents.fleet else None)
     entries = {entry.key: entry for entry in last.replicas}
     taken: set[str] = set()
     for key, deployment_plan in plan.deployments.items():
@@ -232,10 +223,16 @@ def _next_ledger(
             if before is None or name in rolls or not _rolls(before, entry) or _pools(before) != _pools(entry):
                 builder.add(entry)
             else:
-                update = {"labels": entry.labels, "waits_for": entry.waits_for}
+                update = {
+                    "labels": entry.labels,
+                    "waits_for": entry.waits_for,
+                    "starts_early": entry.starts_early,
+                }
                 builder.keep(before.model_copy(update=update), last)
     _add_retiring(builder, entries, last, plan, (taken, retiring, observed))
-    return builder.build()
+    ledger = builder.build()
+    caches = staged(documents, footprints(documents, observed.clusters, last), last, ledger.replicas)
+    return ledger.model_copy(update={"caches": caches})
 
 
 def _pools(entry: LedgerReplica) -> set[str]:

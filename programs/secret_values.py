@@ -32,6 +32,21 @@ def secret_value(context: Context, name: str, key: str, namespace: str) -> str:
         raise
 
 
+def all_values(context: Context, name: str, namespace: str) -> dict[str, str]:
+    """The values of all keys of a Secret.
+
+    Raises:
+        MissingSecret: nothing provides the Secret, or a source of it gives no value.
+        UnreadableStack: the stack a source names cannot be read.
+
+    """
+    values = resolve(context.documents, namespace, name)
+    return {
+        key: value if isinstance(value, str) else _resolved(context, value, f"Secret {namespace}/{name} key {key}")
+        for key, value in values.items()
+    }
+
+
 def _value(context: Context, name: str, key: str, namespace: str) -> str:
     values = resolve(context.documents, namespace, name)
     if key not in values:

@@ -1,6 +1,7 @@
-"""The `workloads.<c>` stack: the replicas of one cluster, rendered from the ledger and never from the directory."""
+"""The `workloads.<c>` stack: replicas and caches of one cluster, rendered from the ledger and never from documents."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
@@ -10,12 +11,15 @@ from api import names
 from api.errors import MissingInput
 from components.kubernetes_objects import namespace_manifest, provider, register
 from components.model_replica import ModelReplica, ModelReplicaArgs
+from programs.carried import Carried, carry, register_secrets, secrets_of
 from programs.context import Context
+from programs.guard import guard
 from programs.ledger import document, part_of, template_hash
 from programs.outputs import (
     UNKNOWN,
     ClusterOutputs,
     Ledger,
+    LedgerCache,
     LedgerReplica,
     PlacementOutputs,
     ReplicaState,
@@ -23,6 +27,9 @@ from programs.outputs import (
     ServingOutputs,
     WorkloadsOutputs,
 )
+from programs.pod_look import PodLook, look
+from programs.replica_state import Watched, told
+from programs.staging import Staging, plan_staging, planned_state, register_cache
 from programs.workloads_plan import Rendering, ledger_or_refuse, plan_workloads
 
 
@@ -36,10 +43,18 @@ class Decision:
     last: WorkloadsOutputs | None
     inference_pools: bool = False
     """The cluster routes to InferencePools: as its serving stack says, else as it was rendered last."""
+    caches: Mapping[str, Staging] = field(default_factory=dict)
+    carried: Carried = field(default_factory=Carried)
+
+    @property
+    def namespaces(self) -> set[str]:
+        """Namespaces of everything that is rendered."""
+        replicas = {entry.namespace for entry in self.rendering.replicas}
+        return replicas | {cache.namespace for cache in self.rendering.caches}
 
 
 def program(context: Context) -> None:
-    """Register the cluster's namespaces and replicas and export what each of them is doing.
+    """Register the cluster's namespaces, Secrets, caches and replicas and export what each of them is doing.
 
     Raises:
         MissingInput: as `decide` does.
@@ -50,13 +65,21 @@ def program(context: Context) -> None:
     name, cluster = context.cluster_name, decision.cluster
     rendered = decision.rendering.replicas
     access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{context.fleet.name}/{name}", ResourceOptions())
-    namespaces = _namespaces(context, cluster, rendered, access)
-    replicas = {
-        entry.key: _replica(context, decision, entry, (access, namespaces.get(entry.namespace))) for entry in rendered
-    }
+    namespaces = _namespaces(context, decision, access)
+    seen = look(cluster.kubeconfig, decision.namespaces) if cluster.reachable and not context.preview else PodLook()
+    caches, states = _caches(context, decision, seen, (access, namespaces))
+    secrets = _secrets(context, decision, (access, namespaces))
+    replicas = {}
+    for entry in rendered:
+        needs = [namespaces[entry.namespace]] if entry.namespace in namespaces else []
+        needs += [secrets[key] for key in secrets_of(entry, decision.ledger) if key in secrets]
+        needs += [caches[key] for key in [f"{entry.namespace}/{entry.model_cache_ref}"] if key in caches]
+        replicas[entry.key] = _replica(context, decision, entry, seen, (access, needs))
     for key, value in _outputs(decision).plain().items():
         pulumi.export(key, value)
     pulumi.export("replicas", replicas)
+    pulumi.export("caches", states)
+    pulumi.export("secrets", Output.secret(decision.carried.values))
 
 
 def decide(context: Context) -> Decision:
@@ -64,7 +87,7 @@ def decide(context: Context) -> Decision:
 
     Raises:
         MissingInput: the cluster stack has not been brought up.
-        DeletionRefused: there is no ledger while this stack lists replicas.
+        DeletionRefused: there is no ledger while this stack lists replicas, or too many caches would go.
 
     """
     name = context.cluster_name
@@ -74,15 +97,34 @@ def decide(context: Context) -> Decision:
             f"the outputs of {context.stack('cluster', name)} are not there yet", hint="bring that stack up first"
         )
     last = context.last(WorkloadsOutputs)
+    placement = context.read(PlacementOutputs, "placement")
     ledger = ledger_or_refuse(
-        context.read(PlacementOutputs, "placement"),
-        lists_anything=bool(last and last.replicas),
+        placement,
+        lists_anything=bool(last and (last.replicas or (placement is None and last.caches))),
         stack=context.stack("workloads", name),
     )
-    rendering = plan_workloads(name, ledger, context.read(RoutingOutputs, "routing"), last)
+    routing = context.read(RoutingOutputs, "routing")
+    rendering = plan_workloads(name, ledger, routing, last, assume_staged=context.offline)
+    _refuse_deletions(context, rendering, last)
     serving = context.read(ServingOutputs, "serving", name)
-    pools = serving.capabilities.inference_pools if serving else bool(last and last.inference_pools)
-    return Decision(cluster=cluster, ledger=ledger, rendering=rendering, last=last, inference_pools=pools)
+    return Decision(
+        cluster=cluster,
+        ledger=ledger,
+        rendering=rendering,
+        last=last,
+        inference_pools=serving.capabilities.inference_pools if serving else bool(last and last.inference_pools),
+        caches=plan_staging(context, cluster, rendering.caches, last),
+        carried=carry(context, rendering.replicas, ledger, last),
+    )
+
+
+def _refuse_deletions(context: Context, rendering: Rendering, last: WorkloadsOutputs | None) -> None:
+    """A cache goes with its document once no replica names it; what it holds takes long to fetch again."""
+    if last is None or context.cluster_name in context.permissions.leaving:
+        return
+    stays = {cache.key for cache in rendering.caches}
+    going = [f"cache {key} on {context.cluster_name}" for key in last.caches if key not in stays]
+    guard("caches", going, len(last.caches), context.fleet.spec.deletion.share, context.permissions.deletions)
 
 
 def planned_outputs(decision: Decision) -> WorkloadsOutputs:
@@ -97,19 +139,26 @@ def planned_outputs(decision: Decision) -> WorkloadsOutputs:
         unknown = dict.fromkeys(("applied", "ready", "reason", "message", "since"), UNKNOWN)
         stays = kept is not None and kept.template_hash == state.template_hash
         replicas[entry.key] = kept if kept is not None and stays else state.model_copy(update=unknown)
-    return _outputs(decision).model_copy(update={"replicas": replicas})
+    caches = {key: planned_state(staging) for key, staging in decision.caches.items()}
+    return _outputs(decision).model_copy(update={"replicas": replicas, "caches": caches})
 
 
 def _outputs(decision: Decision) -> WorkloadsOutputs:
-    """The exports but for the replicas' states, which live objects tell."""
+    """The exports but for the states of replicas and caches, which live objects tell, and for values of Secrets."""
     rendered = decision.rendering.replicas
     pools = {member.node_pool_name for entry in rendered for engine in entry.engines for member in engine.members}
     return WorkloadsOutputs(
         cluster=decision.cluster.cluster,
         pools=tuple(sorted(pools)),
-        ledger=part_of(decision.ledger, rendered),
+        ledger=part_of(decision.ledger, rendered, _here(decision)),
         inference_pools=decision.inference_pools or None,
     )
+
+
+def _here(decision: Decision) -> tuple[LedgerCache, ...]:
+    """The caches as this cluster alone has them, so that clusters' parts can be put together again."""
+    update = {"clusters": (decision.cluster.cluster,), "refused": {}}
+    return tuple(cache.model_copy(update=update) for cache in decision.rendering.caches)
 
 
 def _state(entry: LedgerReplica) -> ReplicaState:
@@ -121,11 +170,9 @@ def _state(entry: LedgerReplica) -> ReplicaState:
     )
 
 
-def _namespaces(
-    context: Context, cluster: ClusterOutputs, replicas: tuple[LedgerReplica, ...], access: pulumi.ProviderResource
-) -> dict[str, pulumi.Resource]:
+def _namespaces(context: Context, decision: Decision, access: pulumi.ProviderResource) -> dict[str, pulumi.Resource]:
     """The fleet's own namespaces; one that exists and is someone else's is used as it is."""
-    own = sorted({entry.namespace for entry in replicas} - set(cluster.foreign_namespaces))
+    own = sorted(decision.namespaces - set(decision.cluster.foreign_namespaces))
     opts = ResourceOptions(provider=access, retain_on_delete=True)
     return {
         namespace: register(namespace_manifest(namespace, context.fleet.name, names.LABEL_FLEET), namespace, opts)
@@ -133,14 +180,39 @@ def _namespaces(
     }
 
 
+Place = tuple[pulumi.ProviderResource, dict[str, pulumi.Resource]]
+"""A provider, and the namespaces that are registered with it."""
+
+
+def _caches(
+    context: Context, decision: Decision, seen: PodLook, place: Place
+) -> tuple[dict[str, pulumi.Resource], dict[str, Output[dict[str, Any]]]]:
+    """Register the caches; their components and their exported states."""
+    access, namespaces = place
+    components: dict[str, pulumi.Resource] = {}
+    states = {}
+    for key, staging in decision.caches.items():
+        needs = [namespaces[staging.cache.namespace]] if staging.cache.namespace in namespaces else None
+        opts = ResourceOptions(providers=[access], depends_on=needs)
+        components[key], states[key] = register_cache(staging, seen, context.now, opts)
+    return components, states
+
+
+def _secrets(context: Context, decision: Decision, place: Place) -> dict[str, pulumi.Resource]:
+    access, namespaces = place
+    opts = ResourceOptions(provider=access, depends_on=list(namespaces.values()))
+    return register_secrets(context, decision.carried, opts)
+
+
 def _replica(
     context: Context,
     decision: Decision,
     entry: LedgerReplica,
-    place: tuple[pulumi.ProviderResource, pulumi.Resource | None],
+    seen: PodLook,
+    place: tuple[pulumi.ProviderResource, list[pulumi.Resource]],
 ) -> dict[str, Any]:
     """Register one replica; its exported state, leaf by leaf, so that one failure leaves the others readable."""
-    access, namespace = place
+    access, needs = place
     args = ModelReplicaArgs(
         replica=document(entry, decision.ledger),
         stack=decision.cluster.stack,
@@ -149,10 +221,17 @@ def _replica(
         image_mirror=context.fleet.spec.image_mirror,
         labels={names.LABEL_FLEET: context.fleet.name},
     )
-    opts = ResourceOptions(providers=[access], depends_on=[namespace] if namespace else None)
-    replica = ModelReplica(entry.key, args, opts)
+    replica = ModelReplica(entry.key, args, ResourceOptions(providers=[access], depends_on=needs or None))
     before = decision.last.replicas.get(entry.key) if decision.last else None
-    readiness = replica.readiness(was_ready=bool(before and before.ready is True))
+    watched = Watched(
+        entry=entry,
+        stack=decision.cluster.stack,
+        look=seen,
+        before=before,
+        template_hash=template_hash(entry),
+        missing=decision.carried.missing_for(entry, decision.ledger),
+    )
+    readiness = replica.told(lambda engines, picker: told(watched, engines, picker))
     return {
         **_state(entry).plain(),
         "applied": replica.applied,
@@ -160,6 +239,7 @@ def _replica(
         "reason": readiness.apply(lambda found: found.reason),
         "message": readiness.apply(lambda found: found.message),
         "since": _since(readiness.apply(lambda found: found.ready), before, context.now),
+        **({"picker": replica.picker.apply(lambda found: bool(found and found.ready))} if args.inference_pools else {}),
     }
 
 

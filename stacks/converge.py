@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from api import names
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused, ModelplaneError
 from api.names import StackName
+from api.terms import Stack
 from programs import Permissions
 from programs.ledger import template_hash
 from programs.outputs import (
@@ -33,6 +33,7 @@ from stacks.plan import fleet_stacks
 from stacks.removal import destroy_cluster, forget, held, left_documents, tidy
 from stacks.report import Report
 from stacks.view import View
+from stacks.waiting import counted_text, is_under_way, waiting_for_cache, waiting_for_replica
 
 MOST_ROUNDS = 500
 DRAIN_SECONDS = 5.0
@@ -172,6 +173,7 @@ class Pass:
     def _up(self, stack: StackName) -> Operation:
         if self.engine.stop.requested:
             return not_begun(stack, "up")
+        asked = self._intents.digest(stack)
         operation = self.engine.up(
             stack,
             refresh=self._held.get(stack, 0) > OWN_ENTRIES,
@@ -183,7 +185,8 @@ class Pass:
             self.view.renew(stack)
         except ModelplaneError as error:
             self.failures.append(error)
-        self._done[stack] = self._intents.digest(stack)
+        # A cache that this very run saw staged lets replicas start that it did not render: that is still to do.
+        self._done[stack] = asked if stack.kind == "workloads" else self._intents.digest(stack)
         self._record(operation)
         return operation
 
@@ -211,30 +214,47 @@ class Pass:
                 starting[name] = waited
         return starting
 
-    def _waits(self, deadline: float) -> bool:
-        """Wait for starting replicas and refresh the stacks where some became ready; whether there were any."""
-        starting = {
-            name: waited
-            for name, entries in self._starting().items()
+    def _waited(self) -> dict[str, dict[Waiting, str]]:
+        """What is waited for, by cluster: replicas that start and caches that are staged, with what each of them is."""
+        waited: dict[str, dict[Waiting, str]] = {}
+        for name, entries in self._starting().items():
+            stack = self._stack_of(name)
+            waited[name] = {waiting_for_replica(entry, stack): template_hash(entry) for entry in entries}
+        for name in self._serving_clusters():
+            states = self.view.get(WorkloadsOutputs, "workloads", name)
+            staging = {key: state for key, state in (states.caches if states else {}).items() if is_under_way(state)}
+            found = {waiting_for_cache(key): state.identity for key, state in staging.items()}
+            if found:
+                waited[name] = {**waited.get(name, {}), **found}
+        return {
+            name: {waiting: what for waiting, what in found.items() if (waiting.key, what) not in self._seen_ready}
+            for name, found in waited.items()
             if name not in self._gone_quiet
-            and (waited := [entry for entry in entries if (entry.key, template_hash(entry)) not in self._seen_ready])
         }
-        if self.engine.stop.requested or not starting or not self._settled() or time.monotonic() >= deadline:
+
+    def _stack_of(self, cluster: str) -> Stack:
+        outputs = self.view.get(ClusterOutputs, "cluster", cluster)
+        return outputs.stack if outputs else "Standard"
+
+    def _waits(self, deadline: float) -> bool:
+        """Wait for what starts, and refresh the stacks where some became ready; whether there was anything."""
+        waited = {name: found for name, found in self._waited().items() if found}
+        if self.engine.stop.requested or not waited or not self._settled() or time.monotonic() >= deadline:
             return False
-        count = sum(len(entries) for entries in starting.values())
-        self._note(f"waiting for {count} replica{'s' if count > 1 else ''} to become ready")
+        everything = [waiting for found in waited.values() for waiting in found]
+        self._note(f"waiting for {counted_text(everything)} to become ready")
         clusters = {}
-        for name, entries in starting.items():
+        for name, found in waited.items():
             outputs = self.view.get(ClusterOutputs, "cluster", name)
             if outputs is not None:
-                clusters[name] = (outputs.kubeconfig, [_waiting(entry) for entry in entries])
+                clusters[name] = (outputs.kubeconfig, list(found))
         changed = wait_for_change(clusters, deadline, stop=self.engine.stop)
         if not changed:
-            self._gone_quiet |= set(starting)
+            self._gone_quiet |= set(waited)
             return False
         told = {key for keys in changed.values() for key in keys}
         self._seen_ready |= {
-            (entry.key, template_hash(entry)) for entries in starting.values() for entry in entries if entry.key in told
+            (waiting.key, what) for found in waited.values() for waiting, what in found.items() if waiting.key in told
         }
         self._workloads(changed)
         return True
@@ -308,8 +328,3 @@ class Pass:
         last = {operation.stack: operation for operation in self.operations}
         wanted = fleet_stacks(self.fleet, self.documents.clusters)
         return [str(stack) for stack in wanted if stack not in last or not last[stack].ok or self._is_stale(stack)]
-
-
-def _waiting(entry: LedgerReplica) -> Waiting:
-    workloads = tuple(names.engine_workload(entry.name, engine.name) for engine in entry.engines)
-    return Waiting(key=entry.key, namespace=entry.namespace, workloads=workloads)

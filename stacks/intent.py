@@ -6,6 +6,7 @@ from api.documents import FleetDocuments
 from api.errors import DeletionRefused
 from api.names import StackName
 from programs import Permissions, placement_plan, routing_plan
+from programs.cache_plan import is_staged
 from programs.ledger import content_hash, template_hash
 from programs.outputs import (
     ClusterOutputs,
@@ -36,7 +37,11 @@ class Intents:
             return content_hash(_plain(self._routing()))
         if stack.kind == "workloads" and stack.cluster:
             rendering = self.rendering(stack.cluster)
-            return content_hash([[entry.key, template_hash(entry), entry.state] for entry in rendering.replicas])
+            last = self._view.get(WorkloadsOutputs, "workloads", stack.cluster)
+            states = last.caches if last else {}
+            caches = [[cache.key, cache.spec, is_staged(states.get(cache.key))] for cache in rendering.caches]
+            replicas = [[entry.key, template_hash(entry), entry.state] for entry in rendering.replicas]
+            return content_hash([replicas, caches] if caches else replicas)
         return ""
 
     def rendering(self, cluster: str) -> Rendering:

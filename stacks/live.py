@@ -9,12 +9,22 @@ import httpx2
 from lightkube import ApiError, Client
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.batch_v1 import Job
 
-from components.readiness import deployment_readiness
+from components.readiness import readiness_of
 from programs.kubernetes_access import BadKubeconfig, connect
 from stacks.interrupt import Stop
 
 HTTPRoute = create_namespaced_resource("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
+_KINDS: dict[str, Any] = {
+    "": Deployment,
+    "Deployment": Deployment,
+    "Job": Job,
+    "LeaderWorkerSet": create_namespaced_resource(
+        "leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"
+    ),
+    "PodCliqueSet": create_namespaced_resource("grove.io", "v1alpha1", "PodCliqueSet", "podcliquesets"),
+}
 POLL_SECONDS = 0.7
 SETTLE_SECONDS = 3.0
 """How long after something became ready more is waited for before a refresh."""
@@ -24,7 +34,7 @@ Unreadable = (ApiError, BadKubeconfig, httpx2.HTTPError, OSError, ValueError)
 
 @dataclass(frozen=True)
 class Waiting:
-    """One replica whose workloads have to become ready: names of its Deployments in its namespace."""
+    """One replica or cache whose objects have to become ready, as `<Kind>/<name>`; without a kind, a Deployment."""
 
     key: str
     namespace: str
@@ -122,12 +132,17 @@ def _ready_now(client: Client, waited: Iterable[Waiting]) -> set[str] | None:
         return None
 
 
-def _is_ready(client: Client, namespace: str, name: str) -> bool:
+def _is_ready(client: Client, namespace: str, workload: str) -> bool:
+    kind, _, name = workload.rpartition("/")
     try:
-        found = client.get(Deployment, name, namespace=namespace)
+        found: Any = client.get(_KINDS[kind], name, namespace=namespace)
     except ApiError as error:
         if error.status.code == 404:
             return False
         raise
-    plain = found.to_dict()
-    return deployment_readiness(plain.get("spec") or {}, plain.get("metadata") or {}, plain.get("status") or {}).ready
+    plain = found if isinstance(found, dict) else found.to_dict()
+    parts = [plain.get(part) or {} for part in ("spec", "metadata", "status")]
+    if kind == "Job":
+        ended = {"Complete", "Failed"}
+        return any(each["type"] in ended and each["status"] == "True" for each in parts[2].get("conditions") or ())
+    return readiness_of(kind or "Deployment", *parts).ready

@@ -103,6 +103,7 @@ _FIELDS: Mapping[str, Callable[[LedgerReplica], Any]] = {
     ],
     "labels": lambda entry: entry.labels,
     "cache": lambda entry: entry.model_cache_ref,
+    "startsEarly": lambda entry: entry.starts_early,
     "serving": lambda entry: entry.serving_mode,
     "waitsFor": lambda entry: entry.waits_for,
     "successor": lambda entry: entry.successor,

@@ -201,8 +201,8 @@ def _cache(
 
 
 def _phase(workloads: WorkloadsOutputs | None, key: str) -> CachePhase:
-    state = workloads.caches.get(key, {}) if workloads else {}
-    phase = state.get("phase")
+    state = workloads.caches.get(key) if workloads else None
+    phase = state.phase if state else None
     known: tuple[CachePhase, ...] = get_args(CachePhase)
     return next((each for each in known if each == phase), "Pending")
 

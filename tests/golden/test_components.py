@@ -22,6 +22,7 @@ from components.kubernetes_objects import TAKE_BACK, namespace_manifest, provide
 from components.model_endpoint import ModelEndpoint, ModelEndpointArgs
 from components.model_replica import ModelReplica, ModelReplicaArgs
 from components.model_service import ModelService, ModelServiceArgs
+from components.readiness import replica_readiness
 from components.serving_plan import Site, hub_parts, serving_parts
 from components.serving_stack import ServingStack, ServingStackArgs
 from programs.ledger import document
@@ -258,7 +259,12 @@ def test_a_replica_s_readiness_follows_its_deployments(
         entry = an_entry()
         args = ModelReplicaArgs(replica=document(entry, a_ledger(entry)))
         replica = ModelReplica("part", args, ResourceOptions(providers=[access()]))
-        pulumi.export("found", replica.readiness().apply(lambda found: [found.ready, found.reason]))
+        pulumi.export(
+            "found",
+            replica.told(lambda engines, picker: replica_readiness(list(engines.values()), picker)).apply(
+                lambda found: [found.ready, found.reason]
+            ),
+        )
         pulumi.export("applied", replica.applied)
 
     recording = record(program, status={**STATUS, **status})

@@ -12,6 +12,8 @@ from api.base import Condition
 from programs import outputs as module
 from programs.outputs import (
     UNKNOWN,
+    CacheRefusal,
+    CacheState,
     Capabilities,
     ClusterInputs,
     ClusterOutputs,
@@ -56,8 +58,13 @@ MEMBER = LedgerMember(
 ENGINE = LedgerEngine(name="main", copies=2, phase="Decode", members=(MEMBER,))
 OLD = an_entry("qwen", "us", 1)
 NEW = an_entry("qwen", "eu", waits_for=(OLD.key,), engines=(ENGINE,), model_cache_ref="qwen")
+REFUSED = {"us": CacheRefusal(reason="Unsupported", message="no storage")}
 LEDGER = a_ledger(NEW, retiring(OLD, NEW)).model_copy(
-    update={"caches": (LedgerCache(namespace="ml-team", name="qwen", spec={"sizeGiB": 20}, clusters=("eu",)),)}
+    update={
+        "caches": (
+            LedgerCache(namespace="ml-team", name="qwen", spec={"sizeGiB": 20}, clusters=("eu",), refused=REFUSED),
+        )
+    }
 )
 OBSERVED = ObservedDevices(
     driver="gpu.nvidia.com", count=8, nodes=2, attributes={"arch": "Hopper", "n": 3, "ecc": True}, capacity={"m": "1Gi"}
@@ -102,6 +109,7 @@ STATE = ReplicaState(
     since="2026-08-01T10:00:00Z",
     template_hash="abc",
 )
+CACHE = CacheState(phase="Failed", reason="OutOfSpace", message=UNKNOWN, since="then", identity="a", claim_uid="uid")
 VERDICTS = {"us": (ClusterVerdict(code="NotReady", message="is not ready"),)}
 
 WHOLE: dict[str, Outputs] = {
@@ -132,7 +140,7 @@ WHOLE: dict[str, Outputs] = {
     ),
     "placement of nothing": PlacementOutputs(),
     "workloads": WorkloadsOutputs(
-        cluster="us", replicas={"ml-team/a": STATE}, caches={"ml-team/qwen": {"phase": "Ready"}}, pools=("gpu",)
+        cluster="us", replicas={"ml-team/a": STATE}, caches={"ml-team/qwen": CACHE}, pools=("gpu",)
     ),
     "routing": RoutingOutputs(
         services={"ml-team/qwen": SERVICE}, endpoints={"ml-team/a": ENDPOINT}, withdrawn=("ml-team/b",)

@@ -6,7 +6,15 @@ import pytest
 from states import a_ledger, an_entry, listed_workloads, retiring, routing_listing
 
 from api.errors import DeletionRefused
-from programs.outputs import Ledger, LedgerReplica, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
+from programs.outputs import (
+    CacheState,
+    Ledger,
+    LedgerCache,
+    LedgerReplica,
+    PlacementOutputs,
+    RoutingOutputs,
+    WorkloadsOutputs,
+)
 from programs.workloads_plan import Rendering, ledger_or_refuse, plan_workloads
 
 OLD = an_entry("mock-demo", "us")
@@ -106,3 +114,37 @@ def test_a_missing_ledger_deletes_nothing() -> None:
 def test_a_cluster_that_lists_nothing_has_nothing_to_lose() -> None:
     empty = WorkloadsOutputs(cluster="us")
     assert ledger_or_refuse(None, lists_anything=bool(empty.replicas), stack="prod.workloads.us") == Ledger()
+
+
+CACHED = an_entry("cached", "us", model_cache_ref="weights")
+EARLY = an_entry("early", "us", model_cache_ref="weights", starts_early=True)
+KEY = "ml-team/weights"
+
+
+def staged_as(phase: str, *listed: LedgerReplica) -> WorkloadsOutputs:
+    last = listed_workloads("us", *listed)
+    return last.model_copy(update={"caches": {KEY: CacheState(phase=phase)}})
+
+
+@pytest.mark.parametrize("last", [None, staged_as("Pending"), staged_as("Hydrating"), staged_as("Failed")])
+def test_a_replica_starts_once_its_cache_is_staged(last: WorkloadsOutputs | None) -> None:
+    ledger = a_ledger(CACHED, EARLY, OTHER)
+    waits = plan_workloads("us", ledger, None, last)
+    assert waits.waiting == (CACHED,)
+    assert waits.replicas == (EARLY, OTHER)
+    assert plan_workloads("us", ledger, None, staged_as("Ready")).waiting == ()
+    assert plan_workloads("us", ledger, None, last, assume_staged=True).waiting == ()
+
+
+def test_a_replica_that_runs_stays_while_its_cache_is_staged_again() -> None:
+    found = plan_workloads("us", a_ledger(CACHED), None, staged_as("Hydrating", CACHED))
+    assert found.replicas == (CACHED,)
+
+
+def test_caches_are_rendered_where_the_ledger_has_them() -> None:
+    caches = tuple(
+        LedgerCache(namespace="ml-team", name=name, spec={}, clusters=clusters)
+        for name, clusters in (("a", ("us", "eu")), ("b", ("eu",)))
+    )
+    ledger = a_ledger().model_copy(update={"caches": caches})
+    assert [cache.name for cache in plan_workloads("us", ledger, None, None).caches] == ["a"]

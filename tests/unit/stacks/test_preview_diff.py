@@ -70,6 +70,7 @@ def test_a_changed_template_and_changed_facts_are_told_apart() -> None:
 def test_every_field_of_an_entry_is_compared() -> None:
     """A field that is added to the ledger has to be told, or `--expect-no-changes` passes over it."""
     compared = {"state", "labels", "engines", "model_cache_ref", "serving_mode", "waits_for", "successor"}
+    compared |= {"starts_early"}
     identity = {"namespace", "deployment", "cluster", "index", "name"}
     assert set(LedgerReplica.model_fields) - identity - {"reason"} == compared
 
