@@ -2,9 +2,10 @@
 
 The grammar is cel-python's. Its evaluator is not used: in 0.5 the result of comparing whole with fractional numbers
 depends on which stands left, `has` swallows every error, and an unknown function is only noticed when it runs.
-`compiler` turns the tree into functions instead and checks names, arguments, kinds and cost first. The same text is
-evaluated again by DRA on the serving cluster, so what its API server would refuse is refused here where it can be
-told. A device with a malformed version or amount anywhere matches nothing, whatever an expression reads.
+`compiler` turns the tree into functions instead and checks names, types and cost first. The same text is checked and
+evaluated again by DRA on the serving cluster, so what its API server refuses is refused here, and what its allocator
+answers is answered here. A device with a malformed version or amount anywhere matches nothing, whatever an expression
+reads.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from functools import lru_cache
 from api.classes import Device
 from scheduler.cel.compiler import Program, Read, compile_tree
 from scheduler.cel.device import Content, content, view
-from scheduler.cel.syntax import SelectorSyntaxError, parse
+from scheduler.cel.syntax import parse
+from scheduler.cel.tree import SelectorSyntaxError
 from scheduler.cel.values import CelError, DeviceView
 
 __all__ = [

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from scheduler.cel.size import ONE, Size
-from scheduler.cel.syntax import Node
+from scheduler.cel.tree import Node
+from scheduler.cel.types import Type, Unifier
 from scheduler.cel.values import Value
 
 Scope = dict[str, Value]
@@ -14,16 +16,24 @@ Run = Callable[[Scope], Value]
 
 @dataclass(frozen=True)
 class Code:
-    """A part of an expression: how to run it, the kind of its result where known, its cost and its largest size."""
+    """A part of an expression: how to run it, the type of its result, its cost and its largest size."""
 
     run: Run
-    kind: str
+    type: Type
     cost: int = 1
     size: Size = ONE
-    domain: str | None = None
-    """The domain that was picked, for a part that is one domain of the device's attributes or capacity."""
+    path: tuple[str | None, ...] = ()
+    """The group of the device's facts that the part is, then the domain in it; None where that is computed."""
 
 
 Names = dict[str, Code]
 """The variables in scope while an expression is compiled."""
-CompilePart = Callable[[Node, Names], Code]
+
+
+class Compiler(Protocol):
+    """What macros need to compile the parts they are made of."""
+
+    types: Unifier
+
+    def code(self, node: Node, names: Names) -> Code:
+        """Compile one node; `names` are the variables in scope. Raises SelectorSyntaxError."""

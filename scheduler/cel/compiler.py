@@ -1,20 +1,21 @@
 """From the tree of a selector to a function of a device, checked and costed on the way.
 
-Refused here: variables, functions, macros and fields of `device` that do not exist, wrong numbers of arguments,
-operands and results whose kind is known and wrong, and expressions whose estimated cost exceeds `COST_MAX`. What
-depends on a device's attributes has the kind `dyn` and is left to evaluation.
+Refused here is what the API server refuses when a claim is made: variables, functions, macros and fields of `device`
+that do not exist, calls and operands of types that do not go together, constants that cannot be converted; besides,
+expressions whose estimated cost exceeds `COST_MAX`. What depends on a device's attributes is left to evaluation.
 """
 
 import difflib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from scheduler.cel import values
 from scheduler.cel.code import Code, Names, Run, Scope
-from scheduler.cel.functions import FUNCTIONS, NAMESPACES, TYPE_NAMES, UNAVAILABLE
+from scheduler.cel.function import Function
+from scheduler.cel.functions import CONVERSIONS, FUNCTIONS, NAMESPACES, UNAVAILABLE, pattern
 from scheduler.cel.macros import MACROS
+from scheduler.cel.operators import ARITHMETIC, COMPARISONS, choice_type, in_constants, item_type, operation_type
 from scheduler.cel.size import ATTRIBUTES, ONE, TEXT, Size, joined, largest, of_value
-from scheduler.cel.syntax import (
+from scheduler.cel.tree import (
     Call,
     Choice,
     Field,
@@ -28,35 +29,18 @@ from scheduler.cel.syntax import (
     Operation,
     SelectorSyntaxError,
 )
-from scheduler.cel.values import CelError, Map, TypeName, Value
+from scheduler.cel.types import BOOL, DEVICE, DYN, STRING, Type, Unifier, listed, optional, parsed
+from scheduler.cel.values import CelError, Map, Value
 
 COST_MAX = 100_000
 """Units of work, one for each operator, element and eight characters; about a tenth of a second."""
 
-_COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
-    "<": values.less,
-    "<=": values.less_or_equal,
-    ">": lambda left, right: values.less(right, left, ">"),
-    ">=": lambda left, right: values.less_or_equal(right, left, ">="),
-    "==": values.equal,
-    "!=": lambda left, right: not values.equal(left, right),
-    "in": values.contained,
+_FIELDS = {
+    "driver": (STRING, TEXT),
+    "attributes": (parsed("map(string, map(string, any))"), Size(ATTRIBUTES.count, ATTRIBUTES)),
+    "capacity": (parsed("map(string, map(string, Quantity))"), Size(ATTRIBUTES.count, ATTRIBUTES)),
 }
-_ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
-    "+": values.add,
-    "-": values.subtract,
-    "*": values.multiply,
-    "/": values.divide,
-    "%": values.modulo,
-}
-_INSTEAD = {
-    "<": "left.isLessThan(right)",
-    "<=": "left.compareTo(right) <= 0",
-    ">": "left.isGreaterThan(right)",
-    ">=": "left.compareTo(right) >= 0",
-    "+": "left.add(right)",
-    "-": "left.sub(right)",
-}
+"""The fields of `device`, with their types and sizes."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +65,11 @@ class Program:
 def compile_tree(tree: Node) -> Program:
     """Check a selector and make it runnable. Raises SelectorSyntaxError."""
     compiler = _Compiler()
-    code = compiler.code(tree, {"device": Code(lambda scope: scope["device"], "device")})
-    if code.kind not in {"bool", "dyn"}:
-        raise SelectorSyntaxError(f"the result is a {code.kind}, not a boolean")
+    code = compiler.code(tree, {"device": Code(lambda scope: scope["device"], DEVICE)})
+    kind = compiler.types.settled(code.type)
+    if kind.name not in {"bool", "any"}:
+        raise SelectorSyntaxError(f"the result is a {kind}, not a boolean")
+    compiler.check_alike()
     return Program(code.run, code.cost, tuple(dict.fromkeys(compiler.reads)))
 
 
@@ -92,6 +78,8 @@ class _Compiler:
 
     def __init__(self) -> None:
         self.reads: list[Read] = []
+        self.types = Unifier()
+        self._alike: list[tuple[str, Type, Type]] = []
 
     def code(self, node: Node, names: Names) -> Code:
         """Compile one node. `names` are the variables in scope."""
@@ -100,10 +88,17 @@ class _Compiler:
             raise SelectorSyntaxError("the expression would take too long to evaluate; use fewer or shorter lists")
         return code
 
+    def check_alike(self) -> None:
+        """Raise SelectorSyntaxError for elements of a list or map that are not of one type, now that all is known."""
+        for what, first, other in self._alike:
+            settled, found = self.types.settled(first), self.types.settled(other)
+            if settled != found:
+                raise SelectorSyntaxError(f"the {what} must be of one type, not {settled} and {found}")
+
     def _simple(self, node: Node, names: Names) -> Code | None:
         match node:
             case Literal():
-                return Code(_constant(node.value), values.kind_of(node.value), 1, of_value(node.value))
+                return Code(_constant(node.value), Type(values.kind_of(node.value)), 1, of_value(node.value))
             case Name():
                 return self._name(node, names)
             case Field():
@@ -133,94 +128,121 @@ class _Compiler:
     def _name(self, node: Name, names: Names) -> Code:
         if node.name in names:
             return names[node.name]
-        if node.name in TYPE_NAMES:
-            return Code(_constant(TypeName(node.name)), "type")
         raise SelectorSyntaxError(f"{node.place}: there is no variable {node.name}; a selector reads device")
 
     def _field(self, node: Field, names: Names) -> Code:
         operand, name = self.code(node.operand, names), node.name
-        code = Code(lambda scope: values.select(operand.run(scope), name), "dyn", operand.cost + 1, TEXT)
-        if operand.kind == "device":
-            return _device_field(code, node)
-        if operand.domain is not None:
-            return self._read(code, operand, name)
-        if operand.kind in {"attributes", "capacity"}:
-            return replace(code, kind=f"{operand.kind} domain", size=ATTRIBUTES, domain=name)
-        if operand.kind not in {"dyn", "map", "attributes domain", "capacity domain"}:
-            raise SelectorSyntaxError(f"{node.place}: a {operand.kind} has no field {name}")
-        return replace(
-            code, kind="Quantity" if operand.kind == "capacity domain" else "dyn", size=_element(operand.size)
-        )
+        select = values.select_if_there if node.optional else values.select
+        kind, size = self._field_type(node, self.types.known(operand.type), operand.size)
+        code = Code(lambda scope: select(operand.run(scope), name), kind, operand.cost + 1, size)
+        return self._traced(code, operand, name)
+
+    def _field_type(self, node: Field, kind: Type, size: Size) -> tuple[Type, Size]:
+        if kind.name == "optional_type":
+            inner, found = self._field_type(replace(node, optional=False), kind.parameters[0], size)
+            return optional(inner), found
+        if kind == DEVICE:
+            if node.name not in _FIELDS:
+                raise SelectorSyntaxError(
+                    f"{node.place}: device has no field {node.name}, only driver, attributes and capacity"
+                )
+            found_type, found = _FIELDS[node.name]
+        elif kind.name == "map":
+            found_type, found = kind.parameters[1], size.element or TEXT
+        elif kind.is_dynamic or kind.is_variable:
+            self.types.fits((DYN,), (kind,))
+            found_type, found = DYN, size.element or TEXT
+        else:
+            raise SelectorSyntaxError(f"{node.place}: a {kind} has no field {node.name}")
+        return optional(found_type) if node.optional else found_type, found
 
     def _item(self, node: Item, names: Names) -> Code:
         operand, key = self.code(node.operand, names), self.code(node.key, names)
+        kind = item_type(self.types, operand.type, key.type, optional=node.optional)
+        pick = values.at_if_there if node.optional else values.at
+        run = lambda scope: pick(operand.run(scope), key.run(scope))  # noqa: E731  # one of several closures
+        code = Code(run, kind, operand.cost + key.cost + 1, _element(operand.size))
         text = node.key.value if isinstance(node.key, Literal) else None
-        run = lambda scope: values.at(operand.run(scope), key.run(scope))  # noqa: E731  # one of several closures
-        code = Code(run, "dyn", operand.cost + key.cost + 1, _element(operand.size))
-        if operand.kind in {"attributes", "capacity"}:
-            domain = text if isinstance(text, str) else None
-            return replace(code, kind=f"{operand.kind} domain", size=ATTRIBUTES, domain=domain)
-        if operand.domain is not None and isinstance(text, str):
-            return self._read(code, operand, text)
-        return replace(code, kind="Quantity" if operand.kind == "capacity domain" else "dyn")
+        return self._traced(code, operand, text if isinstance(text, str) else None)
 
-    def _read(self, code: Code, operand: Code, name: str) -> Code:
-        """Code that reads one named fact of the device."""
-        group = operand.kind.removesuffix(" domain")
-        self.reads.append(Read(group, operand.domain or "", name))
-        return replace(code, kind="Quantity" if group == "capacity" else "dyn", size=TEXT)
+    def _traced(self, code: Code, operand: Code, name: str | None) -> Code:
+        """Code that picks a part of the device, with where it is; notes the fact where that is a named one."""
+        kind = self.types.known(operand.type)
+        if kind == DEVICE and name in {"attributes", "capacity"}:
+            return replace(code, path=(name,))
+        if len(operand.path) == 1:
+            return replace(code, path=(*operand.path, name))
+        if len(operand.path) == 2:
+            group, domain = operand.path
+            if group and domain and name:
+                self.reads.append(Read(group, domain, name))
+            return replace(code, size=TEXT if group == "attributes" else ONE)
+        return code
 
     def _call(self, node: Call, names: Names) -> Code:
-        macro = MACROS.get(node.name)
-        if macro is not None and (node.receiver is not None) == macro.method:
-            return macro.build(self.code, node, names)
-        if isinstance(node.receiver, Name) and node.receiver.name in NAMESPACES - names.keys():
-            raise SelectorSyntaxError(
-                f"{node.place}: {node.receiver.name}.{node.name}() cannot be used in a selector here"
-            )
-        function = FUNCTIONS.get(node.name)
+        name, receiver = _called(node)
+        macro = MACROS.get(name)
+        if macro is not None and (receiver is not None) == macro.method:
+            return macro.build(self, node, names)
+        function = FUNCTIONS.get(name)
         if function is None:
-            raise SelectorSyntaxError(f"{node.place}: {_unknown_function(node.name)}")
-        parts = (node.receiver, *node.arguments) if node.receiver is not None else node.arguments
-        if not function.least <= len(parts) <= function.most:
-            raise SelectorSyntaxError(f"{node.place}: {node.name}() does not take {len(node.arguments)} arguments")
+            raise SelectorSyntaxError(f"{node.place}: {_unknown_function(node, names)}")
+        parts = (receiver, *node.arguments) if receiver is not None else node.arguments
         arguments = [self.code(part, names) for part in parts]
+        kind = self._call_type(node, function, arguments)
+        _compute_constant(node, name)
         runs, call = [argument.run for argument in arguments], function.run
         sizes = [argument.size for argument in arguments]
-        cost = 1 + sum(argument.cost for argument in arguments) + sum(size.weight for size in sizes) // 8
-        kind = arguments[0].kind if node.name == "dyn" else function.kind
-        size = joined(sizes) if function.kind in {"string", "bytes", "dyn"} else ONE
-        return Code(lambda scope: call(*(run(scope) for run in runs)), kind, cost, largest(size, ONE))
+        size = function.result_size(self.types.known(kind).name, sizes)
+        cost = 1 + sum(argument.cost for argument in arguments) + sum(each.weight for each in (*sizes, size)) // 8
+        return Code(lambda scope: call(*(run(scope) for run in runs)), kind, cost, size)
+
+    def _call_type(self, node: Call, function: Function, arguments: list[Code]) -> Type:
+        name, receiver = _called(node)
+        ways = tuple(way for way in function.ways if way.method == (receiver is not None))
+        if not ways:
+            spelling = f"write {name}(…)" if receiver is not None else f"write value.{name}(…)"
+            kind = "a function, not a method" if receiver is not None else "a method"
+            raise SelectorSyntaxError(f"{node.place}: {name}() is {kind}; {spelling}")
+        if all(len(way.takes) != len(arguments) for way in ways):
+            raise SelectorSyntaxError(f"{node.place}: {name}() does not take {len(node.arguments)} arguments")
+        found = self.types.resolve(ways, tuple(argument.type for argument in arguments))
+        if found is None:
+            kinds = ", ".join(str(self.types.settled(argument.type)) for argument in arguments)
+            raise SelectorSyntaxError(f"{node.place}: {name}() does not take ({kinds})")
+        return found
 
     def _operation(self, node: Operation, operands: list[Code]) -> Code:
+        kind = operation_type(self.types, node.operator, tuple(operand.type for operand in operands))
         if len(operands) == 1:
-            return _unary(node.operator, operands[0])
+            return _unary(node.operator, operands[0], kind)
         left, right = operands
-        _refuse_mixed(node.operator, left.kind, right.kind)
         cost = left.cost + right.cost + 1
-        if node.operator in _ARITHMETIC:
-            compute, size = _ARITHMETIC[node.operator], joined([left.size, right.size])
-            kind = left.kind if left.kind == right.kind else "dyn"
+        if node.operator in ARITHMETIC:
+            compute, size = ARITHMETIC[node.operator], joined([left.size, right.size])
             run: Run = lambda scope: compute(left.run(scope), right.run(scope))  # noqa: E731  # one of two closures
             return Code(run, kind, cost + size.count // 8, size)
-        compare = _COMPARISONS[node.operator]
+        compare = COMPARISONS[node.operator]
         if node.operator == "in":
             cost += right.size.count * (1 + _element(right.size).weight // 8)
+            listing = node.operands[1]
+            if isinstance(listing, Listing) and all(isinstance(item, Literal) for item in listing.items):
+                compare = in_constants
         else:
             cost += min(left.size.weight, right.size.weight) // 8
-        return Code(lambda scope: compare(left.run(scope), right.run(scope)), "bool", cost)
+        return Code(lambda scope: compare(left.run(scope), right.run(scope)), kind, cost)
 
     def _logic(self, node: Logic, operands: list[Code]) -> Code:
         for operand in operands:
-            if operand.kind not in {"bool", "dyn"}:
-                raise SelectorSyntaxError(f"{node.operator} takes booleans, not a {operand.kind}")
+            if not self.types.fits((operand.type,), (BOOL,)):
+                found = self.types.settled(operand.type)
+                raise SelectorSyntaxError(f"{node.operator} takes booleans, not a {found}")
         runs, decisive = tuple(operand.run for operand in operands), node.operator == "||"
-        return Code(_chain(runs, decisive=decisive), "bool", 1 + sum(operand.cost for operand in operands))
+        return Code(_chain(runs, decisive=decisive), BOOL, 1 + sum(operand.cost for operand in operands))
 
     def _choice(self, parts: list[Code]) -> Code:
         test, yes, no = parts
-        if test.kind not in {"bool", "dyn"}:
-            raise SelectorSyntaxError(f"the test before ? is a {test.kind}, not a boolean")
+        kind = choice_type(self.types, test.type, yes.type, no.type)
 
         def run(scope: Scope) -> Value:
             decided = test.run(scope)
@@ -228,14 +250,14 @@ class _Compiler:
                 raise values.no_overload("?:", decided)
             return yes.run(scope) if decided else no.run(scope)
 
-        kind = yes.kind if yes.kind == no.kind else "dyn"
         return Code(run, kind, 1 + test.cost + max(yes.cost, no.cost), largest(yes.size, no.size))
 
     def _listing(self, items: list[Code]) -> Code:
         runs = tuple(item.run for item in items)
         element = largest(*(item.size for item in items)) if items else None
+        kind = listed(self._joined("elements of a list", [item.type for item in items]))
         size = Size(len(items), element)
-        return Code(lambda scope: [run(scope) for run in runs], "list", 1 + sum(item.cost for item in items), size)
+        return Code(lambda scope: [run(scope) for run in runs], kind, 1 + sum(item.cost for item in items), size)
 
     def _mapping(self, entries: list[tuple[Code, Code]]) -> Code:
         runs = tuple((key.run, item.run) for key, item in entries)
@@ -249,9 +271,25 @@ class _Compiler:
                 found[name] = item(scope)
             return Map(found)
 
+        keys = self._joined("keys of a map", [key.type for key, _ in entries])
+        kind = Type("map", (keys, self._joined("values of a map", [item.type for _, item in entries])))
         cost = 1 + sum(key.cost + item.cost for key, item in entries)
         element = largest(*(code.size for entry in entries for code in entry)) if entries else None
-        return Code(run, "map", cost, Size(len(entries), element))
+        return Code(run, kind, cost, Size(len(entries), element))
+
+    def _joined(self, what: str, kinds: list[Type]) -> Type:
+        """Return the type that all elements have."""
+        if not kinds:
+            return self.types.variable()
+        found = kinds[0]
+        for kind in kinds[1:]:
+            general = self.types.general(found, kind)
+            if general is None:
+                settled, other = self.types.settled(found), self.types.settled(kind)
+                raise SelectorSyntaxError(f"the {what} must be of one type, not {settled} and {other}")
+            self._alike.append((what, kinds[0], kind))
+            found = general
+        return found
 
 
 def _constant(value: Value) -> Run:
@@ -262,19 +300,32 @@ def _element(size: Size) -> Size:
     return size.element or ONE
 
 
-def _device_field(code: Code, node: Field) -> Code:
-    if node.name == "driver":
-        return replace(code, kind="string", size=TEXT)
-    if node.name in {"attributes", "capacity"}:
-        return replace(code, kind=node.name, size=Size(ATTRIBUTES.count, ATTRIBUTES))
-    raise SelectorSyntaxError(f"{node.place}: device has no field {node.name}, only driver, attributes and capacity")
+def _called(node: Call) -> tuple[str, Node | None]:
+    """The name of what is called and its receiver; `sets.contains(a, b)` is a function with a name of two parts."""
+    if isinstance(node.receiver, Name):
+        name = f"{node.receiver.name}.{node.name}"
+        if name in FUNCTIONS or name in MACROS:
+            return name, None
+    return node.name, node.receiver
 
 
-def _unary(operator: str, operand: Code) -> Code:
+def _compute_constant(node: Call, name: str) -> None:
+    """Refuse what the API server computes when it compiles and cannot: constants to convert, and constant patterns."""
+    last = node.arguments[-1] if node.arguments else None
+    if not isinstance(last, Literal):
+        return
+    try:
+        if name in CONVERSIONS:
+            FUNCTIONS[name].run(last.value)
+        elif name == "matches" and isinstance(last.value, str):
+            pattern(last.value)
+    except CelError as problem:
+        raise SelectorSyntaxError(f"{node.place}: {problem}") from problem
+
+
+def _unary(operator: str, operand: Code, kind: Type) -> Code:
     if operator == "-":
-        return Code(lambda scope: values.negate(operand.run(scope)), operand.kind, operand.cost + 1)
-    if operand.kind not in {"bool", "dyn"}:
-        raise SelectorSyntaxError(f"! takes a boolean, not a {operand.kind}")
+        return Code(lambda scope: values.negate(operand.run(scope)), kind, operand.cost + 1)
 
     def run(scope: Scope) -> Value:
         value = operand.run(scope)
@@ -282,7 +333,7 @@ def _unary(operator: str, operand: Code) -> Code:
             raise values.no_overload("!", value)
         return not value
 
-    return Code(run, "bool", operand.cost + 1)
+    return Code(run, kind, operand.cost + 1)
 
 
 def _chain(runs: tuple[Run, ...], *, decisive: bool) -> Run:
@@ -307,22 +358,10 @@ def _chain(runs: tuple[Run, ...], *, decisive: bool) -> Run:
     return run
 
 
-def _refuse_mixed(operator: str, left: str, right: str) -> None:
-    """Operators on quantities and versions whose kind is known before anything runs."""
-    special = {left, right} & {"Quantity", "Semver"}
-    if not special or operator == "in":
-        return
-    kind = "quantities" if "Quantity" in special else "versions"
-    if operator not in {"==", "!="}:
-        instead = _INSTEAD.get(operator)
-        hint = f"; write {instead}" if instead and (kind == "quantities" or operator in _COMPARISONS) else ""
-        raise SelectorSyntaxError(f"{operator} is not defined for {kind}{hint}")
-    if left != right and "dyn" not in {left, right}:
-        other = right if left in special else left
-        raise SelectorSyntaxError(f"{kind} cannot equal a {other}; write quantity(…) or semver(…) around it")
-
-
-def _unknown_function(name: str) -> str:
+def _unknown_function(node: Call, names: Names) -> str:
+    name = node.name
+    if isinstance(node.receiver, Name) and node.receiver.name in NAMESPACES - names.keys():
+        return f"{node.receiver.name}.{name}() cannot be used in a selector here"
     if name in UNAVAILABLE:
         return f"{name}() cannot be used in a selector here"
     close = difflib.get_close_matches(name, [*FUNCTIONS, *MACROS], n=1)

@@ -1,37 +1,23 @@
-"""The functions of the selector language, by name.
+"""The functions of the selector language, by name, each with the ways to call it.
 
-Each may be written as a call or as a method of its first argument. Functions that Kubernetes' own environment has
-and this one does not are listed by name, so that a selector which uses one is refused when it is loaded.
+A way that the API server does not know is none here: `compareTo` is a method, `sign` is not. Functions that Kubernetes'
+own environment has and this one does not are listed by name, so that a selector which uses one is refused when it is
+loaded.
 """
 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import re2  # type: ignore[import-untyped]  # ships no types
 
-from scheduler.cel.values import INT_MIN, CelError, Map, TypeName, Value, bounded, kind_of, no_overload
-from scheduler.quantity import Quantity, is_quantity, parse_quantity
-from scheduler.semver import Semver, is_semver, parse_semver
-
-
-@dataclass(frozen=True)
-class Function:
-    """One function: what it does, how many arguments it takes at least and at most, and the kind it returns."""
-
-    run: Callable[..., Value]
-    least: int
-    most: int
-    kind: str
-
-
-TYPE_NAMES = frozenset({"bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"})
+from scheduler.cel import amounts, optional, text
+from scheduler.cel.function import Function, on_text
+from scheduler.cel.values import INT_MIN, CelError, Map, Value, bounded, no_overload
 
 UNAVAILABLE = frozenset(
     {
-        "charAt",
         "findAll",
         "find",
         "format",
@@ -46,7 +32,6 @@ UNAVAILABLE = frozenset(
         "getMonth",
         "getSeconds",
         "includes",
-        "indexOf",
         "isSorted",
         "isIP",
         "isCIDR",
@@ -55,25 +40,18 @@ UNAVAILABLE = frozenset(
         "isURL",
         "url",
         "join",
-        "lastIndexOf",
-        "lowerAscii",
         "max",
         "min",
         "quote",
-        "replace",
         "reverse",
-        "split",
         "strings",
-        "substring",
         "sum",
-        "trim",
-        "upperAscii",
+        "type",
+        "transformList",
+        "transformMap",
+        "transformMapEntry",
         "duration",
         "timestamp",
-        "optMap",
-        "optFlatMap",
-        "orValue",
-        "hasValue",
         "sort",
         "sortBy",
         "distinct",
@@ -101,23 +79,16 @@ def _size(value: Value) -> Value:
     raise no_overload("size()", value)
 
 
-def _on_text(name: str, test: Callable[[str, str], bool]) -> Callable[[Value, Value], Value]:
-    def run(value: Value, part: Value) -> Value:
-        if isinstance(value, str) and isinstance(part, str):
-            return test(value, part)
-        raise no_overload(f"{name}()", value, part)
-
-    return run
-
-
 @lru_cache(maxsize=1024)
-def _pattern(text: str) -> Callable[[str], object]:
+def pattern(text: str) -> Callable[[str], object]:
+    """Return the search of a regular expression. Raises CelError where it is none."""
     options = re2.Options()
     options.log_errors = False
     try:
         search: Callable[[str], object] = re2.compile(text, options).search
     except re2.error as problem:
-        raise CelError(f"{text[:40]!r} is not a regular expression: {problem}") from problem
+        reason = problem.args[0].decode() if isinstance(problem.args[0], bytes) else str(problem)
+        raise CelError(f"{text[:40]!r} is not a regular expression: {reason}") from problem
     return search
 
 
@@ -193,108 +164,34 @@ def _bytes(value: Value) -> Value:
     raise no_overload("bytes()", value)
 
 
-def _quantity(text: Value) -> Value:
-    if not isinstance(text, str):
-        raise no_overload("quantity()", text)
-    try:
-        return parse_quantity(text)
-    except ValueError as problem:
-        raise CelError(str(problem)) from problem
-
-
-def _is_quantity(text: Value) -> Value:
-    if not isinstance(text, str):
-        raise no_overload("isQuantity()", text)
-    return is_quantity(text)
-
-
-def _semver(text: Value, *options: Value) -> Value:
-    normalize = options[0] if options else False
-    if not isinstance(text, str) or not isinstance(normalize, bool):
-        raise no_overload("semver()", text, *options)
-    try:
-        return parse_semver(text, normalize=normalize)
-    except ValueError as problem:
-        raise CelError(str(problem)) from problem
-
-
-def _is_semver(text: Value, *options: Value) -> Value:
-    normalize = options[0] if options else False
-    if not isinstance(text, str) or not isinstance(normalize, bool):
-        raise no_overload("isSemver()", text, *options)
-    return is_semver(text, normalize=normalize)
-
-
-def _compared(name: str, test: Callable[[int], Value]) -> Callable[[Value, Value], Value]:
-    def run(left: Value, right: Value) -> Value:
-        if isinstance(left, Quantity) and isinstance(right, Quantity):
-            return test(left.compare(right))
-        if isinstance(left, Semver) and isinstance(right, Semver):
-            return test(left.compare(right))
-        raise no_overload(f"{name}()", left, right)
-
-    return run
-
-
-def _of_quantity(name: str, run: Callable[[Quantity], Value]) -> Callable[[Value], Value]:
-    def checked(value: Value) -> Value:
-        if not isinstance(value, Quantity):
-            raise no_overload(f"{name}()", value)
-        try:
-            return run(value)
-        except ValueError as problem:
-            raise CelError(str(problem)) from problem
-
-    return checked
-
-
-def _of_semver(name: str, run: Callable[[Semver], int]) -> Callable[[Value], Value]:
-    def checked(value: Value) -> Value:
-        if not isinstance(value, Semver):
-            raise no_overload(f"{name}()", value)
-        return bounded(run(value), "int")
-
-    return checked
-
-
-def _summed(name: str, run: Callable[[Quantity, Quantity | int], Quantity]) -> Callable[[Value, Value], Value]:
-    def checked(left: Value, right: Value) -> Value:
-        whole = isinstance(right, int) and kind_of(right) == "int"
-        if isinstance(left, Quantity) and (whole or isinstance(right, Quantity)):
-            return run(left, right)  # type: ignore[arg-type]  # a Quantity or a plain int, as just checked
-        raise no_overload(f"{name}()", left, right)
-
-    return checked
-
+CONVERSIONS = frozenset({"int", "uint", "double", "string", "bool", "bytes"})
+"""Functions that the API server runs on constants when it compiles."""
 
 FUNCTIONS: dict[str, Function] = {
-    "size": Function(_size, 1, 1, "int"),
-    "contains": Function(_on_text("contains", lambda text, part: part in text), 2, 2, "bool"),
-    "startsWith": Function(_on_text("startsWith", str.startswith), 2, 2, "bool"),
-    "endsWith": Function(_on_text("endsWith", str.endswith), 2, 2, "bool"),
-    "matches": Function(_on_text("matches", lambda text, part: _pattern(part)(text) is not None), 2, 2, "bool"),
-    "int": Function(_int, 1, 1, "int"),
-    "uint": Function(_uint, 1, 1, "uint"),
-    "double": Function(_double, 1, 1, "double"),
-    "string": Function(_string, 1, 1, "string"),
-    "bool": Function(_bool, 1, 1, "bool"),
-    "bytes": Function(_bytes, 1, 1, "bytes"),
-    "dyn": Function(lambda value: value, 1, 1, "dyn"),
-    "type": Function(lambda value: TypeName(kind_of(value)), 1, 1, "type"),
-    "quantity": Function(_quantity, 1, 1, "Quantity"),
-    "isQuantity": Function(_is_quantity, 1, 1, "bool"),
-    "semver": Function(_semver, 1, 2, "Semver"),
-    "isSemver": Function(_is_semver, 1, 2, "bool"),
-    "compareTo": Function(_compared("compareTo", lambda order: order), 2, 2, "int"),
-    "isGreaterThan": Function(_compared("isGreaterThan", lambda order: order > 0), 2, 2, "bool"),
-    "isLessThan": Function(_compared("isLessThan", lambda order: order < 0), 2, 2, "bool"),
-    "sign": Function(_of_quantity("sign", Quantity.sign), 1, 1, "int"),
-    "isInteger": Function(_of_quantity("isInteger", Quantity.is_integer), 1, 1, "bool"),
-    "asInteger": Function(_of_quantity("asInteger", Quantity.as_integer), 1, 1, "int"),
-    "asApproximateFloat": Function(_of_quantity("asApproximateFloat", Quantity.as_float), 1, 1, "double"),
-    "add": Function(_summed("add", Quantity.plus), 2, 2, "Quantity"),
-    "sub": Function(_summed("sub", Quantity.minus), 2, 2, "Quantity"),
-    "major": Function(_of_semver("major", lambda version: version.major), 1, 1, "int"),
-    "minor": Function(_of_semver("minor", lambda version: version.minor), 1, 1, "int"),
-    "patch": Function(_of_semver("patch", lambda version: version.patch), 1, 1, "int"),
+    "size": Function.of(
+        _size,
+        *("(string) -> int", "(bytes) -> int", "(list(A)) -> int", "(map(A, B)) -> int"),
+        *("string.() -> int", "bytes.() -> int", "list(A).() -> int", "map(A, B).() -> int"),
+    ),
+    "contains": Function.of(on_text("contains", lambda value, part: part in value), "string.(string) -> bool"),
+    "startsWith": Function.of(on_text("startsWith", str.startswith), "string.(string) -> bool"),
+    "endsWith": Function.of(on_text("endsWith", str.endswith), "string.(string) -> bool"),
+    "matches": Function.of(
+        on_text("matches", lambda value, part: pattern(part)(value) is not None),
+        *("(string, string) -> bool", "string.(string) -> bool"),
+    ),
+    "int": Function.of(_int, "(int) -> int", "(uint) -> int", "(double) -> int", "(string) -> int"),
+    "uint": Function.of(_uint, "(uint) -> uint", "(int) -> uint", "(double) -> uint", "(string) -> uint"),
+    "double": Function.of(_double, "(double) -> double", "(int) -> double", "(uint) -> double", "(string) -> double"),
+    "string": Function.of(
+        _string,
+        *("(string) -> string", "(bool) -> string", "(int) -> string", "(uint) -> string"),
+        *("(double) -> string", "(bytes) -> string"),
+    ),
+    "bool": Function.of(_bool, "(bool) -> bool", "(string) -> bool"),
+    "bytes": Function.of(_bytes, "(bytes) -> bytes", "(string) -> bytes"),
+    "dyn": Function.of(lambda value: value, "(A) -> dyn"),
+    **amounts.FUNCTIONS,
+    **optional.FUNCTIONS,
+    **text.FUNCTIONS,
 }

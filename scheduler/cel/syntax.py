@@ -9,10 +9,23 @@ Differs from the language in one thing: a raw string cannot end in a backslash.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from scheduler.cel.tree import (
+    Call,
+    Choice,
+    Field,
+    Item,
+    Listing,
+    Literal,
+    Logic,
+    Mapping,
+    Name,
+    Node,
+    Operation,
+    SelectorSyntaxError,
+)
 from scheduler.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint, Value
 
 if TYPE_CHECKING:
@@ -72,7 +85,7 @@ _RESERVED = frozenset(
         "while",
     }
 )
-_NEXT_STRING = re.compile(r"//[^\n]*|\"|'")
+_NEXT = re.compile(r"//[^\n]*|(?P<quote>[\"'])|(?:\.|\[)(?P<mark>\?)\s*(?=\S)")
 _STRINGS = {
     '"""': re.compile(r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"""'),
     "'''": re.compile(r"'''(?:[^'\\]|\\[\s\S]|'(?!''))*+'''"),
@@ -86,100 +99,15 @@ _ESCAPE = re.compile(
 _PLAIN = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-class SelectorSyntaxError(Exception):
-    """A selector that cannot be used, with the place in it."""
-
-
-@dataclass(frozen=True)
-class Literal:
-    """A constant of any kind but list and map."""
-
-    value: Value
-
-
-@dataclass(frozen=True)
-class Name:
-    """A variable or the name of a type."""
-
-    name: str
-    place: str
-
-
-@dataclass(frozen=True)
-class Field:
-    """`operand.name`."""
-
-    operand: "Node"
-    name: str
-    place: str
-
-
-@dataclass(frozen=True)
-class Item:
-    """`operand[key]`."""
-
-    operand: "Node"
-    key: "Node"
-
-
-@dataclass(frozen=True)
-class Call:
-    """`name(arguments)` or `receiver.name(arguments)`."""
-
-    name: str
-    receiver: "Node | None"
-    arguments: tuple["Node", ...]
-    place: str
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A unary or binary operator; `-` has one or two operands."""
-
-    operator: str
-    operands: tuple["Node", ...]
-
-
-@dataclass(frozen=True)
-class Logic:
-    """A chain of `||` or `&&`."""
-
-    operator: str
-    operands: tuple["Node", ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """`test ? yes : no`."""
-
-    test: "Node"
-    yes: "Node"
-    no: "Node"
-
-
-@dataclass(frozen=True)
-class Listing:
-    """`[items]`."""
-
-    items: tuple["Node", ...]
-
-
-@dataclass(frozen=True)
-class Mapping:
-    """`{key: value}`."""
-
-    entries: tuple[tuple["Node", "Node"], ...]
-
-
-Node = Literal | Name | Field | Item | Call | Operation | Logic | Choice | Listing | Mapping
-
-
 def parse(text: str) -> Node:
     """Return the tree of a selector. Raises SelectorSyntaxError with the place of what is wrong."""
     if len(text) > LENGTH_MAX:
         raise SelectorSyntaxError(f"the expression is longer than {LENGTH_MAX} characters")
-    _refuse_open_strings(text)
-    return _node(_parsed(text), 0)
+    plain, marks = _without_marks(text)
+    tree = _parsed(plain)
+    if marks:
+        _mark(tree, marks)
+    return _node(tree, 0)
 
 
 @cache
@@ -208,19 +136,43 @@ def _place(line: int | None, column: int | None) -> str:
     return f"column {column}" if line in {None, 1} else f"line {line}, column {column}"
 
 
-def _refuse_open_strings(text: str) -> None:
-    position = 0
-    while match := _NEXT_STRING.search(text, position):
+def _without_marks(text: str) -> tuple[str, set[int]]:
+    """Blank the `?` of `.?name` and `[?key]`, which the grammar does not have; return where the name or key begins.
+
+    Raises SelectorSyntaxError for a string without an end.
+    """
+    plain, marks, position = list(text), set[int](), 0
+    while match := _NEXT.search(text, position):
         position = match.end()
-        if match[0].startswith("//"):
-            continue
-        quote = match[0] * 3 if text.startswith(match[0] * 3, match.start()) else match[0]
-        string = _STRINGS[quote].match(text, match.start())
-        if string is None:
-            line = text.count("\n", 0, match.start()) + 1
-            column = match.start() - text.rfind("\n", 0, match.start())
-            raise SelectorSyntaxError(f"syntax error: the string that begins at {_place(line, column)} has no end")
-        position = string.end()
+        if match["mark"]:
+            plain[match.start("mark")] = " "
+            marks.add(position)
+        elif match["quote"]:
+            position = _end_of_string(text, match)
+    return "".join(plain), marks
+
+
+def _end_of_string(text: str, match: re.Match[str]) -> int:
+    quote = match[0] * 3 if text.startswith(match[0] * 3, match.start()) else match[0]
+    string = _STRINGS[quote].match(text, match.start())
+    if string is None:
+        line = text.count("\n", 0, match.start()) + 1
+        column = match.start() - text.rfind("\n", 0, match.start())
+        raise SelectorSyntaxError(f"syntax error: the string that begins at {_place(line, column)} has no end")
+    return string.end()
+
+
+def _mark(tree: "Tree[Token]", marks: set[int]) -> None:
+    """Rename what is optional. Raises SelectorSyntaxError for a `?` that belongs to no field and no key."""
+    found = set()
+    for part in tree.iter_subtrees():
+        if part.data in {"member_dot", "member_dot_arg", "member_index"}:
+            begin = _token(part).start_pos if part.data != "member_index" else _subtrees(part)[1].meta.start_pos
+            if begin in marks:
+                found.add(begin)
+                part.data = f"optional_{part.data}"
+    if found != marks:
+        raise SelectorSyntaxError("syntax error: only a field or a key can be optional, as in .?name and [?key]")
 
 
 def _node(tree: "Tree[Token]", depth: int) -> Node:
@@ -266,13 +218,13 @@ def _unary(tree: "Tree[Token]", depth: int) -> Node:
 
 
 def _field(tree: "Tree[Token]", depth: int) -> Node:
-    token = _token(tree)
-    return Field(_node(_subtrees(tree)[0], depth), str(token), _place(token.line, token.column))
+    token, optional = _token(tree), tree.data.startswith("optional")
+    return Field(_node(_subtrees(tree)[0], depth), str(token), _place(token.line, token.column), optional)
 
 
 def _item(tree: "Tree[Token]", depth: int) -> Node:
     operand, key = _subtrees(tree)
-    return Item(_node(operand, depth), _node(key, depth))
+    return Item(_node(operand, depth), _node(key, depth), tree.data.startswith("optional"))
 
 
 def _method(tree: "Tree[Token]", depth: int) -> Node:
@@ -280,6 +232,11 @@ def _method(tree: "Tree[Token]", depth: int) -> Node:
     receiver, *arguments = _subtrees(tree)
     place = _place(token.line, token.column)
     return Call(str(token), _node(receiver, depth), tuple(_listed(arguments, depth)), place)
+
+
+def _optional_method(tree: "Tree[Token]", _depth: int) -> Node:
+    token = _token(tree)
+    raise SelectorSyntaxError(f"syntax error at {_place(token.line, token.column)}: a call cannot be optional")
 
 
 def _call(tree: "Tree[Token]", depth: int) -> Node:
@@ -371,6 +328,9 @@ _BUILDERS = {
     "member_dot": _field,
     "member_dot_arg": _method,
     "member_index": _item,
+    "optional_member_dot": _field,
+    "optional_member_dot_arg": _optional_method,
+    "optional_member_index": _item,
     "member_object": _message,
     "dot_ident_arg": _call,
     "dot_ident": _name,

@@ -6,8 +6,10 @@ in either order; quantities and versions only compare with their own kind. Every
 language has no result.
 """
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from scheduler.quantity import Quantity
 from scheduler.semver import Semver
@@ -25,11 +27,12 @@ class Uint(int):
     """An unsigned 64-bit integer; arithmetic never mixes it with int."""
 
 
-@dataclass(frozen=True)
-class TypeName:
-    """What `type(x)` returns and what names such as `int` stand for."""
+@dataclass(frozen=True, eq=False)
+class Optional:
+    """A value that may be absent, as `.?name` yields it."""
 
-    name: str
+    values: tuple[Value, ...] = ()
+    """The value, or nothing."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,14 @@ _KINDS: dict[type, str] = {
     list: "list",
     Map: "map",
     type(None): "null_type",
-    TypeName: "type",
+    Optional: "optional_type",
     Quantity: "Quantity",
     Semver: "Semver",
     DeviceView: "device",
 }
 NUMBERS = frozenset({"int", "uint", "double"})
-OPAQUE = frozenset({"Quantity", "Semver", "device"})
-"""Kinds that compare with nothing but themselves."""
+_OPAQUE = frozenset({"Quantity", "Semver"})
+"""Kinds that refuse to be asked whether they equal another kind, except `null`."""
 _ORDERED = frozenset({"string", "bytes", "bool"})
 
 
@@ -101,20 +104,28 @@ def map_key(key: Value) -> Value:
     raise CelError(f"{kind_of(key)} cannot be a map key")
 
 
-def no_overload(operator: str, *operands: Value) -> CelError:
+def no_overload(name: str, *operands: Value) -> CelError:
     """Make the error for operands that an operator or function does not take."""
-    return CelError(f"{operator} does not take ({', '.join(kind_of(operand) for operand in operands)})")
+    return CelError(f"{name} does not take ({', '.join(kind_of(operand) for operand in operands)})")
+
+
+def equals(left: Value, right: Value) -> bool:
+    """`==`. A quantity or version on its left side cannot be compared with another kind; the allocator errs there."""
+    kind, other = kind_of(left), kind_of(right)
+    if kind in _OPAQUE and other not in {kind, "null_type"}:
+        raise no_overload("==", left, right)
+    return equal(left, right)
 
 
 def equal(left: Value, right: Value) -> bool:
-    """`==`: numbers by value whatever their kind, other kinds never equal one another."""
+    """Whether two values are the same: numbers by value whatever their kind, other kinds never equal one another."""
     kind, other = kind_of(left), kind_of(right)
     if kind in NUMBERS and other in NUMBERS:
-        return bool(left == right)
+        return bool(operator.eq(*_comparable(left, right)))
     if kind != other:
-        if kind in OPAQUE or other in OPAQUE:
-            raise no_overload("==", left, right)
         return False
+    if isinstance(left, Optional) and isinstance(right, Optional):
+        return equal(list(left.values), list(right.values))
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(equal(*pair) for pair in zip(left, right, strict=True))
     if isinstance(left, Map) and isinstance(right, Map):
@@ -124,17 +135,22 @@ def equal(left: Value, right: Value) -> bool:
     return bool(left == right)
 
 
-def less(left: Value, right: Value, operator: str = "<") -> bool:
+def less(left: Value, right: Value, sign: str = "<") -> bool:
     """`<`: numbers by value whatever their kind; text, bytes and booleans among themselves."""
     kind, other = kind_of(left), kind_of(right)
     if (kind in NUMBERS and other in NUMBERS) or (kind == other and kind in _ORDERED):
-        return bool(left < right)  # type: ignore[operator]  # both kinds are ordered, as just checked
-    raise no_overload(operator, left, right)
+        return bool(operator.lt(*_comparable(left, right)))
+    raise no_overload(sign, left, right)
 
 
-def less_or_equal(left: Value, right: Value, operator: str = "<=") -> bool:
+def less_or_equal(left: Value, right: Value, sign: str = "<=") -> bool:
     """`<=`, over the same kinds as `<`."""
-    return less(left, right, operator) or equal(left, right)
+    return less(left, right, sign) or equal(left, right)
+
+
+def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
+    """Make both doubles where one is: the allocator compares whole numbers with fractions that way."""
+    return (float(left), float(right)) if isinstance(left, float) or isinstance(right, float) else (left, right)
 
 
 def contained(item: Value, container: Value) -> bool:
@@ -148,6 +164,8 @@ def contained(item: Value, container: Value) -> bool:
 
 def at(container: Value, key: Value) -> Value:
     """`container[key]`."""
+    if isinstance(container, Optional):
+        return at_if_there(container, key)
     if isinstance(container, Map):
         return container.get(key)
     if isinstance(container, list) and kind_of(key) in NUMBERS:
@@ -158,13 +176,37 @@ def at(container: Value, key: Value) -> Value:
     raise no_overload("[]", container, key)
 
 
+def at_if_there(container: Value, key: Value) -> Optional:
+    """`container[?key]`."""
+    values = container.values if isinstance(container, Optional) else (container,)
+    try:
+        return Optional(tuple(at(value, key) for value in values))
+    except CelError:
+        return Optional()
+
+
 def select(container: Value, name: str) -> Value:
     """`container.name`."""
+    if isinstance(container, Optional):
+        return Optional(tuple(select(value, name) for value in container.values if has_field(value, name)))
     if isinstance(container, DeviceView):
         return getattr(container, name)
     if isinstance(container, Map):
         return container.get(name)
     raise CelError(f"{kind_of(container)} has no field {name}")
+
+
+def select_if_there(container: Value, name: str) -> Optional:
+    """`container.?name`."""
+    values = container.values if isinstance(container, Optional) else (container,)
+    return Optional(tuple(select(value, name) for value in values if has_field(value, name)))
+
+
+def has_field(container: Value, name: str) -> bool:
+    """Whether `container.name` is there; every domain is, with no facts where the device has none of it."""
+    if isinstance(container, Map):
+        return container.has(name) or container.missing is not None
+    return isinstance(container, DeviceView) and hasattr(container, name)
 
 
 def bounded(value: int, kind: str) -> int:
@@ -214,7 +256,7 @@ def negate(value: Value) -> Value:
 
 
 def _arithmetic(
-    operator: str,
+    sign: str,
     left: Value,
     right: Value,
     whole: Callable[[int, int], int],
@@ -226,7 +268,7 @@ def _arithmetic(
             return bounded(whole(int(left), int(right)), kind)
         if real is not None and isinstance(left, float) and isinstance(right, float):
             return real(left, right)
-    raise no_overload(operator, left, right)
+    raise no_overload(sign, left, right)
 
 
 def _whole_quotient(left: int, right: int) -> int:
