@@ -30,8 +30,25 @@ COMPUTED: Mapping[str, Plain] = {
         "certificateAuthority": {"data": "Q0E="},
         "vpcConfig": {"clusterSecurityGroupId": "sg-cluster"},
     },
+    "gcp:container/cluster:Cluster": {"endpoint": "192.0.2.1", "masterAuth": {"clusterCaCertificate": "Q0E="}},
+    "gcp:serviceaccount/account:Account": {"member": "serviceAccount:access@acme.example"},
+    "nebius:index/mk8sV1Cluster:Mk8sV1Cluster": {
+        "status": {
+            "controlPlane": {
+                "endpoints": {"publicEndpoint": "https://mk8s.example"},
+                "auth": {"clusterCaCertificate": "-----BEGIN CERTIFICATE-----"},
+            }
+        }
+    },
+    "vultr:index/kubernetes:Kubernetes": {"kubeConfig": "YXBpVmVyc2lvbjogdjE="},
 }
 """What clouds answer besides the inputs, by type; nested values are laid over those of the inputs."""
+CALLS: Mapping[str, Plain] = {
+    "azure-native:containerservice:listManagedClusterAdminCredentials": {
+        "kubeconfigs": [{"name": "clusterAdmin", "value": "YXBpVmVyc2lvbjogdjE="}]
+    }
+}
+"""What functions of clouds answer; any other is not to be called."""
 STACK = "pulumi:pulumi:Stack"
 
 
@@ -98,7 +115,9 @@ class _Answers(mocks.Mocks):
         self._status = status
 
     def call(self, args: mocks.MockCallArgs) -> tuple[Plain, Sequence[tuple[str, str]] | None]:  # type: ignore[override]  # as its base has it, but for the kind of sequence
-        raise AssertionError(f"a program calls {args.token}")
+        if args.token not in CALLS:
+            raise AssertionError(f"a program calls {args.token}")
+        return dict(CALLS[args.token]), ()
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, Plain]:
         state = merged(args.inputs, COMPUTED.get(args.typ, {}))

@@ -17,6 +17,10 @@ from components.clouds.site import CloudSite
 
 MODULES = {
     "EKS": "components.clouds.eks",
+    "GKE": "components.clouds.gke",
+    "AKS": "components.clouds.aks",
+    "Nebius": "components.clouds.nebius",
+    "Vultr": "components.clouds.vultr",
 }
 """By source."""
 EXTRAS = {"Nebius": "nebius", "Vultr": "vultr"}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from api.classes import InferenceClass
 from api.clusters import InferenceCluster, NodePool
 from api.documents import FleetDocuments
+from api.errors import ModelplaneError
 from api.fleets import Chart, CloudCredential, CredentialSet, serving_stack_for
 from api.recipes import AKSNodes, EKSNodes, GKENodes, NebiusNodes, Provisioning, VultrNodes
 from components.charts import Mirrors
@@ -14,6 +15,12 @@ Nodes = EKSNodes | GKENodes | AKSNodes | NebiusNodes | VultrNodes
 
 CREDENTIALS = {"EKS": "aws", "GKE": "gcp", "AKS": "azure", "Nebius": "nebius", "Vultr": "vultr"}
 """Field of Fleet.spec.credentials by source."""
+
+
+class MissingProject(ModelplaneError):
+    """A cluster on a cloud whose resources belong to a project, and nothing names one."""
+
+    code = "MP334"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +118,22 @@ def project_of(documents: FleetDocuments, source: str, name: str) -> str | None:
     """The project that a provider configuration of upstream's users names."""
     config = documents.provider_configs.get((CREDENTIALS[source], name))
     return config.project if config else None
+
+
+def project_of_site(site: CloudSite) -> str:
+    """The project that a cluster belongs to, on clouds that have such.
+
+    Raises:
+        MissingProject: neither the Fleet nor a provider configuration names it.
+
+    """
+    if site.project is None:
+        field = CREDENTIALS[site.source]
+        raise MissingProject(
+            f"the project of cluster {site.cluster} on {site.source} is not known",
+            hint=f"set Fleet spec.credentials.<name>.{field}.project, or keep the ClusterProviderConfig with projectID",
+        )
+    return site.project
 
 
 def pool_of(pool: NodePool, inference_class: InferenceClass) -> CloudPool:

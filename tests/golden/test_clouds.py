@@ -4,6 +4,8 @@ The goldens are rewritten by `pytest tests/golden --snapshot-update`; a changed 
 everybody's state.
 """
 
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -11,12 +13,14 @@ import pytest
 from builders import a_fleet
 from pulumi import ResourceOptions
 from recording import SECRET, Recording, record
-from sites import a_cloud_class, a_cloud_pool, a_site, credentials
+from sites import a_cloud_class, a_cloud_cluster, a_cloud_pool, a_site, cloud_documents, credentials
 from syrupy.assertion import SnapshotAssertion
 
 from api.fleets import Fleet
+from api.providers import ProviderConfig
 from components import clouds
-from components.clouds.site import CloudSite
+from components.charts import Mirrors
+from components.clouds.site import CloudSite, MissingProject, site_of
 from components.inference_cluster import InferenceCluster, InferenceClusterArgs
 
 SOURCES = sorted(clouds.MODULES)
@@ -117,3 +121,67 @@ def test_the_kubeconfig_of_what_lies_in_the_cluster_is_secret() -> None:
 def test_charts_that_are_switched_off_are_left_to_others() -> None:
     charts = {"charts": {"cluster-autoscaler": {"enabled": False}}}
     assert recorded(a_site("EKS", fleet=a_fleet_with("EKS", servingStack=charts))).of_kind("Release") == []
+
+
+FAST_POOLS: dict[str, list[dict[str, Any]]] = {
+    "AKS": [a_cloud_pool("AKS", "ib", fabric={"type": "InfiniBand"}, zones=["1"]), a_cloud_pool("AKS", "plain")],
+    "Nebius": [
+        a_cloud_pool("Nebius", "a", fabric={"type": "InfiniBand", "infiniband": {"fabric": "fabric-2"}}, nodes=4),
+        a_cloud_pool("Nebius", "b", fabric={"type": "InfiniBand", "infiniband": {"fabric": "fabric-2"}}),
+        a_cloud_pool("Nebius", "c", minNodeCount=0, maxNodeCount=3, nodes=1),
+    ],
+    "GKE": [
+        a_cloud_pool("GKE", "wide", zones=["us-central1-a", "us-central1-b"], nodes=2, minNodeCount=0, maxNodeCount=4)
+    ],
+    "Vultr": [a_cloud_pool("Vultr", "grows", nodes=2, maxNodeCount=4)],
+}
+
+
+@pytest.mark.parametrize("source", sorted(FAST_POOLS))
+def test_pools_with_fabrics_and_bounds(source: str, snapshot: SnapshotAssertion) -> None:
+    recording = recorded(a_site(source, pools=FAST_POOLS[source]))
+    wanted = {"AgentPool", "NodePool", "Mk8sV1NodeGroup", "KubernetesNodePools", "ComputeV1GpuCluster", "Release"}
+    assert [each.plain() for each in recording.resources if each.kind in wanted] == snapshot
+
+
+def test_pools_of_one_fabric_share_a_gpu_cluster() -> None:
+    recording = recorded(a_site("Nebius", pools=FAST_POOLS["Nebius"]))
+    (shared,) = recording.of_kind("ComputeV1GpuCluster")
+    groups = {found.name: found.inputs["template"].get("gpuCluster") for found in recording.of_kind("Mk8sV1NodeGroup")}
+    assert groups == {
+        "cluster-us/nodegroup-a": {"id": f"{shared.name}-id"},
+        "cluster-us/nodegroup-b": {"id": f"{shared.name}-id"},
+        "cluster-us/nodegroup-c": None,
+        "cluster-us/nodegroup-system": None,
+    }
+
+
+@pytest.mark.parametrize("source", ["GKE", "Nebius"])
+def test_a_cluster_without_a_project_is_refused_in_words(source: str) -> None:
+    with pytest.raises(MissingProject, match=f"the project of cluster us on {source}"):
+        recorded(a_site(source, fleet=a_fleet("prod")))
+
+
+def test_a_project_may_come_from_a_provider_configuration() -> None:
+    config = ProviderConfig.parse(
+        {
+            "apiVersion": "gcp.m.upbound.io/v1beta1",
+            "kind": "ClusterProviderConfig",
+            "metadata": {"name": "default"},
+            "spec": {"projectID": "acme-2"},
+        }
+    )
+    made = a_cloud_cluster("GKE")
+    documents = cloud_documents(made, fleet=a_fleet("prod"))
+    found = replace(documents, provider_configs={("gcp", "default"): config})
+    assert site_of(found, made, Mirrors()).project == "acme-2"
+
+
+@pytest.mark.parametrize("source", ["Nebius", "Vultr"])
+def test_a_missing_extra_is_said_in_words(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = {"Nebius": "pulumi_nebius", "Vultr": "ediri_vultr"}[source]
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, clouds.MODULES[source], raising=False)
+    with pytest.raises(clouds.MissingCloudSdk, match=package) as caught:
+        clouds.prepare([source])
+    assert "uv sync --extra" in caught.value.hint
