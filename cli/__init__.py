@@ -23,6 +23,7 @@ from cli import (
     destroy,
     env,
     explain,
+    kube_token,
     local,
     plan,
     preview,
@@ -63,7 +64,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (validate, plan, preview, up, status, explain, capacity, destroy, stacks, env, schema, rbac, version):
+for command in (
+    validate,
+    plan,
+    preview,
+    up,
+    status,
+    explain,
+    capacity,
+    destroy,
+    stacks,
+    env,
+    schema,
+    rbac,
+    version,
+    kube_token,
+):
     command.add_to(app)
 app.add_typer(local.app, name="local")
 

@@ -4,6 +4,7 @@ Every output that an update may leave unresolved stands by itself, so that a poo
 others known (`programs.outputs`).
 """
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from api.clusters import InferenceCluster, NodePool
 from api.documents import FleetDocuments
 from api.recipes import Provisioning
 from components import clouds
+from components.cloud_tokens import search_path
 from components.clouds.site import CloudPool, made_of, site_of
 from components.inference_cluster import InferenceCluster as Component
 from components.inference_cluster import InferenceClusterArgs
@@ -42,6 +44,7 @@ def register(context: Context, cluster: InferenceCluster, declared: ClusterOutpu
     """
     source = cluster.spec.cluster.source
     clouds.prepare([source])
+    os.environ["PATH"] = search_path(os.environ.get("PATH", ""))
     named = {pool.name for pool in cluster.spec.node_pools or ()}
     leaving = [_pool(facts.recipe) for facts in declared.pools if facts.name not in named and facts.recipe]
     site = site_of(context.documents, cluster, context.mirrors, leaving, is_offline=context.offline)

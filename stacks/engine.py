@@ -5,7 +5,6 @@ of the operation. Secrets in outputs are returned in clear to the caller and are
 """
 
 import json
-import os
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +28,7 @@ from stacks.changes import CHANGES, Step, counts
 from stacks.charts import chart_failure
 from stacks.command import EngineCommand, EngineKilled, RunningEngines
 from stacks.drift import Drift
-from stacks.environment import BACKEND, PROJECT, Environment
+from stacks.environment import BACKEND, PROJECT, Environment, plugin_variables
 from stacks.events import Watch, first_line
 from stacks.interrupt import Stop
 from stacks.pending import kubeconfigs_of, stack_outputs
@@ -376,18 +375,6 @@ def _inline(
         after()
 
     return inline
-
-
-def plugin_variables() -> dict[str, str]:
-    """Variables that let the engine find the Kubernetes provider where it is, and fetch nothing else."""
-    try:
-        folder = locate("pulumi-resource-kubernetes").parent
-    except ToolMissing:
-        return {}  # the official CLI fetches its own
-    return {
-        "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-    }
 
 
 def _pulumi_command(running: RunningEngines) -> automation.PulumiCommand:

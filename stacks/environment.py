@@ -19,7 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
+from components.cloud_tokens import search_path
 from stacks.project import write_project
+from tools.locate import ToolMissing, locate
 
 PROJECT = "modelplane"
 FOLDER = ".modelplane"
@@ -119,6 +121,18 @@ def environment_of(directory: Path, outer: Mapping[str, str] | None = None) -> E
         named = outer.get(PASSPHRASE_FILE)
         variables[PASSPHRASE_FILE] = str(Path(named).absolute() if named else default_passphrase(directory))
     return Environment(directory=directory, variables=variables)
+
+
+def plugin_variables() -> dict[str, str]:
+    """Variables that let the engine find the Kubernetes provider where it is, and fetch nothing else."""
+    try:
+        folder = locate("pulumi-resource-kubernetes").parent
+    except ToolMissing:
+        return {"PATH": search_path(os.environ.get("PATH", ""))}  # the official CLI fetches its own
+    return {
+        "PATH": search_path(f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"),
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+    }
 
 
 def _callers_own(outer: Mapping[str, str], directory: Path) -> dict[str, str]:

@@ -7,10 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from components.cloud_tokens import COMMAND, EXEC_API
 from components.clouds.site import CloudSite
-
-COMMAND = "modelplane"
-EXEC_API = "client.authentication.k8s.io/v1"
 
 
 def token_arguments(site: CloudSite, cloud: str, *asked: str) -> list[str]:
