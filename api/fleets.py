@@ -44,6 +44,9 @@ CHARTS = (
 )
 """The charts that a serving cluster may get, by the names that `servingStack.charts` knows."""
 
+MOST_REPLICAS = 1000
+"""The highest limit on the replicas of a deployment that a fleet can set."""
+
 
 class Switch(Model):
     """Whether Modelplane owns this part; false means it is there already and is left alone."""
@@ -242,7 +245,7 @@ class Unreachable(Model):
 class Limits(Model):
     """Upper limits of what a team may ask for."""
 
-    replicas: Annotated[Integer, Field(ge=1)] = 10
+    replicas: Annotated[Integer, Field(ge=1, le=MOST_REPLICAS)] = 10
     """The most replicas a deployment may ask for."""
 
 

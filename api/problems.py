@@ -20,6 +20,7 @@ from api.grammar import DESCRIPTIONS
 from api.reading import RawDocument
 
 _ORDINARY_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_LONGEST_SHOWN = 400
 _WANTED = {str: "a text", SecretStr: "a text", int: "a whole number", bool: "true or false"}
 _TYPE_HINTS = {
     "a text": "put it in quotes",
@@ -37,7 +38,7 @@ def field_path(path: Path) -> str:
         if isinstance(part, str) and _ORDINARY_KEY.fullmatch(part):
             text += f".{part}"
         else:
-            text += f"[{part}]"
+            text += f"[{_printable(str(part))}]"
     return text.removeprefix(".")
 
 
@@ -50,12 +51,18 @@ def subject(value: object, namespaced: Mapping[str, bool]) -> str:
     metadata = metadata if isinstance(metadata, dict) else {}
     name, namespace = metadata.get("name"), metadata.get("namespace")
     if not isinstance(kind, str):
-        return name if isinstance(name, str) else ""
+        return _printable(name) if isinstance(name, str) else ""
     if not isinstance(name, str):
-        return kind
+        return _printable(kind)
     if not namespaced.get(kind, False):
-        return f"{kind} {name}"
-    return f"{kind} {namespace if isinstance(namespace, str) and namespace else 'default'}/{name}"
+        return _printable(f"{kind} {name}")
+    return _printable(f"{kind} {namespace if isinstance(namespace, str) and namespace else 'default'}/{name}")
+
+
+def _printable(text: str) -> str:
+    """A name on one line that no terminal obeys, cut where it is longer than any can be."""
+    cut = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return cut if cut.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in cut)
 
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:
@@ -168,7 +175,8 @@ class Describer:
         if limit := _limit(name, limits):
             return self.problem(Code.OUT_OF_RANGE, path, *limit)
         wanted = _wanted(shape.at(kind, path))
-        hint = _TYPE_HINTS.get(wanted, f"write {wanted}")
+        is_text = wanted == "a text" and isinstance(detail["input"], dict | list)
+        hint = "write a text" if is_text else _TYPE_HINTS.get(wanted, f"write {wanted}")
         return self.problem(Code.WRONG_TYPE, path, f"must be {wanted}, not {given(detail['input'])}", hint)
 
 

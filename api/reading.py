@@ -137,6 +137,16 @@ def _files(directory: Path, readings: dict[Path, Reading]) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(files) if _is_document(name))
 
 
+def is_read_from(directory: Path, file: Path) -> bool:
+    """Whether a file of this name is, or would be, read among the documents of a directory."""
+    place, root = Path(os.path.realpath(file)), Path(os.path.realpath(directory))
+    if place == root:
+        return True
+    if not place.is_relative_to(root) or not _is_document(place.name):
+        return False
+    return not any(folder.startswith(".") for folder in place.relative_to(root).parts[:-1])
+
+
 def _is_document(name: str) -> bool:
     pulumi = name.startswith("Pulumi.") and name.endswith((".yaml", ".yml"))
     return name.endswith(SUFFIXES) and not name.startswith(".") and not pulumi

@@ -53,6 +53,11 @@ def explain(
         question = Question(namespace=namespace, why_not=why_not, what_if=tuple(what_if or ()), observed=observed)
         explain_placement(what, fleet, output, question)
         return
+    from api.errors import InvocationError
     from cli.explain_kind import explain_kind
 
+    options = {"--namespace": namespace, "--why-not": why_not, "--what-if": what_if, "--observed": observed}
+    for option, value in options.items():
+        if value:
+            raise InvocationError(f"{option} is about a deployment, and {what} is none", hint="write deployment/NAME")
     explain_kind(what, output)

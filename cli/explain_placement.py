@@ -99,7 +99,7 @@ class _Answer:
         self._plan = plan.deployments[key]
         self._room = headroom(snapshot, key, plan)
         self._fixes = fixes(snapshot, key)
-        self._why_not = _WhyNot(snapshot, key, plan, why_not) if why_not else None
+        self._why_not = _WhyNot(snapshot, key, plan, why_not) if why_not is not None else None
 
     def text(self) -> str:
         """In words."""

@@ -49,7 +49,28 @@ def save_observed(observation: "Observation", file: Path) -> None:
     try:
         file.write_text(text + "\n", encoding="utf-8")
     except OSError as problem:
-        raise InvocationError(f"cannot be written: {problem.strerror}", where=str(file), code="MP204") from None
+        message = f"cannot be written: {problem.strerror}"
+        hint = "name a file in a folder that can be written"
+        raise InvocationError(message, where=str(file), hint=hint, code="MP204") from None
+
+
+def refuse_among_documents(fleet: Sequence[Path] | None, file: Path) -> None:
+    """Stop before a saved fleet is written where it would be read as one of the documents.
+
+    Raises:
+        InvocationError: MP204, it would be.
+
+    """
+    from api.reading import is_read_from
+    from cli.fleet import place_of
+
+    if any(is_read_from(directory, file) for directory in place_of(fleet).given):
+        raise InvocationError(
+            "would be read as a document of the fleet",
+            where=str(file),
+            hint=f"name a file that no document is read from, such as {file.with_suffix('.observed').name}",
+            code="MP204",
+        )
 
 
 def say_assumed(observation: "Observation") -> None:
@@ -66,7 +87,8 @@ def _load(file: Path) -> "Snapshot":
     try:
         plain = json.loads(file.read_bytes())
     except OSError as problem:
-        raise InvocationError(f"cannot be read: {problem.strerror}", where=str(file), code="MP203") from None
+        hint = "name a file that `modelplane plan --save-observed FILE` wrote"
+        raise InvocationError(f"cannot be read: {problem.strerror}", where=str(file), hint=hint, code="MP203") from None
     except (ValueError, RecursionError):
         hint = "`modelplane plan --save-observed FILE` writes such a file"
         raise InvocationError("is not JSON", where=str(file), hint=hint, code="MP203") from None

@@ -38,6 +38,8 @@ def plan(
     from scheduler import schedule
     from scheduler.fixes import cheapest_fix
 
+    if save_observed is not None and observed is None:
+        given.refuse_among_documents(fleet, save_observed)
     observation = given.observed_fleet(fleet, observed)
     if save_observed is not None:
         given.save_observed(observation, save_observed)

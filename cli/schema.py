@@ -42,7 +42,12 @@ def schema(kind: KindName = None, directory: Directory = None) -> None:
         return
     if kind:
         raise InvocationError("--directory writes every kind", hint="leave out the kind, or --directory")
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, found in made.items():
-        (directory / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, found in made.items():
+            (directory / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n")
+    except OSError as problem:
+        raise InvocationError(
+            f"cannot be written: {problem.strerror}", where=str(directory), hint="name a directory that can be written"
+        ) from None
     say(f"wrote {len(made)} schemas to {directory}")

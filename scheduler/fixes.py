@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
+from api.clusters import MOST_NODES
 from scheduler.decide import schedule
 from scheduler.demand import Demand, demand_of
 from scheduler.headroom import scaled, settled
@@ -178,7 +179,13 @@ class _Search:
         near = _near(there, plan, frozenset(nearest))
         self._whole = _World(there, key)
         self._near = _World(near, key)
-        self._plenty = 1 + _nodes_of_everything(near)
+        plenty = 1 + _nodes_of_everything(near)
+        self._spare = {
+            f"{each.name}/{pool.name}": min(plenty, MOST_NODES - pool.nodes)
+            for each in self._clusters
+            for pool in each.pools
+            if not pool.leaving and pool.devices and pool.nodes < MOST_NODES
+        }
 
     def likely(self) -> list[list[_Step]]:
         """What helps on the nearest clusters, the cheapest first."""
@@ -189,7 +196,9 @@ class _Search:
     def certified(self, steps: list[_Step]) -> Fix | None:
         """The least that helps the whole fleet: these steps, or where they are not quite that, what is needed."""
         if not self._is_least(steps):
-            plenty = [replace(step, nodes=self._plenty) if step.nodes else step for step in steps]
+            plenty = [
+                replace(step, nodes=self._spare[step.open_edit.words[1]]) if step.nodes else step for step in steps
+            ]
             if not self._whole.is_helped(plenty):
                 return None
             steps = self._whole.least(plenty)
@@ -236,11 +245,8 @@ class _Search:
 
     def _pools(self, cluster: Cluster) -> Iterator[list[_Step]]:
         """Enough nodes for everything there is: for each pool alone, then for all, in every order of saving."""
-        steps = [
-            _Step(Edit(("pool", f"{cluster.name}/{pool.name}", "")), self._plenty)
-            for pool in cluster.pools
-            if not pool.leaving and pool.devices
-        ]
+        places = [f"{cluster.name}/{pool.name}" for pool in cluster.pools]
+        steps = [_Step(Edit(("pool", place, "")), self._spare[place]) for place in places if place in self._spare]
         yield from ([step] for step in steps)
         if len(self._demand.engines) > 1 and len(steps) > 1:
             orders = permutations(steps) if len(steps) <= _MOST_POOLS else (steps, steps[::-1])

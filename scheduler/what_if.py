@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from api.clusters import MOST_NODES
 from api.deployments import ModelDeployment
 from api.errors import InvocationError
+from api.fleets import MOST_REPLICAS
 from api.terms import Taint, Toleration
 from scheduler.headroom import wanting
 from scheduler.snapshot import Cluster, DeploymentKey, Snapshot
@@ -146,12 +148,11 @@ def _pool(snapshot: Snapshot, edit: Edit) -> Snapshot:
     if match is None:
         raise _not_understood(edit, f"{edit.words[2]} is no number of nodes such as +2")
     count = int(match["count"])
-    pools = tuple(
-        replace(pool, nodes=max(0, {"+": pool.nodes + count, "-": pool.nodes - count, "=": count}[match["sign"]]))
-        if pool.name == name
-        else pool
-        for pool in cluster.pools
-    )
+    (now,) = {pool.nodes for pool in cluster.pools if pool.name == name}
+    nodes = max(0, {"+": now + count, "-": now - count, "=": count}[match["sign"]])
+    if nodes > max(MOST_NODES, now):
+        raise _not_understood(edit, f"a pool has at most {MOST_NODES} nodes, that would be {nodes}")
+    pools = tuple(replace(pool, nodes=nodes) if pool.name == name else pool for pool in cluster.pools)
     return _with_cluster(snapshot, replace(cluster, pools=pools))
 
 
@@ -187,7 +188,7 @@ def _untaint(snapshot: Snapshot, edit: Edit) -> Snapshot:
     cluster = _tainted(snapshot, edit)
     left = tuple(each for each in cluster.taints if each.key != edit.words[2])
     if left == cluster.taints:
-        raise _absent(f"taint on {cluster.name}", edit.words[2], (each.key for each in cluster.taints))
+        raise _absent("taint", edit.words[2], (each.key for each in cluster.taints), f" on {cluster.name}")
     return _with_cluster(snapshot, replace(cluster, taints=left))
 
 
@@ -202,7 +203,7 @@ def _label(snapshot: Snapshot, edit: Edit) -> Snapshot:
 def _unlabel(snapshot: Snapshot, edit: Edit) -> Snapshot:
     cluster = cluster_of(snapshot, edit.words[1])
     if edit.words[2] not in cluster.labels:
-        raise _absent(f"label on {cluster.name}", edit.words[2], cluster.labels)
+        raise _absent("label", edit.words[2], cluster.labels, f" on {cluster.name}")
     labels = {key: value for key, value in cluster.labels.items() if key != edit.words[2]}
     return _with_cluster(snapshot, replace(cluster, labels=labels))
 
@@ -243,8 +244,8 @@ def _unready(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 
 def _scale(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    if not re.fullmatch(r"[0-9]{1,6}", edit.words[2]):
-        raise _not_understood(edit, f"{edit.words[2]} is no number of replicas")
+    if not re.fullmatch(r"[0-9]{1,6}", edit.words[2]) or int(edit.words[2]) > MOST_REPLICAS:
+        raise _not_understood(edit, f"{edit.words[2]} is no number of replicas from 0 to {MOST_REPLICAS}")
     return wanting(snapshot, deployment_key(snapshot, edit.words[1]), int(edit.words[2]))
 
 
@@ -281,11 +282,11 @@ def _with_cluster(snapshot: Snapshot, cluster: Cluster) -> Snapshot:
     return replace(snapshot, clusters=clusters)
 
 
-def _absent(kind: str, name: str, known: Iterable[str]) -> InvocationError:
+def _absent(kind: str, name: str, known: Iterable[str], place: str = "") -> InvocationError:
     shown = sorted(known)
     some = ", ".join(shown[:10]) + (", …" if len(shown) > 10 else "")
-    hint = f"there are {some}" if shown else f"there is no {kind} at all"
-    return InvocationError(f"there is no {kind} {name}", hint=hint, code="MP201")
+    hint = f"there are {some}" if shown else f"there is no {kind}{place} at all"
+    return InvocationError(f"there is no {kind} {name}{place}", hint=hint, code="MP201")
 
 
 def _not_understood(edit: Edit, why: str) -> InvocationError:

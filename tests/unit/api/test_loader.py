@@ -199,6 +199,22 @@ def test_a_hint_says_what_was_probably_meant(hint: str, text: str, tmp_path: Pat
     assert [problem.hint for problem in errors] == [hint]
 
 
+NAMELESS = {
+    "a control character": ('"a\\n\\eb"', "ModelDeployment ml-team/a\\n\\x1bb", "write lower-case letters"),
+    "thousands of letters": ("a" * 9000, f"ModelDeployment ml-team/{'a' * 376}…", "shorten it"),
+    "a mapping": ("{}", "ModelDeployment", "write a text"),
+    "a list": ("[]", "ModelDeployment", "write a text"),
+}
+
+
+@pytest.mark.parametrize(("name", "subject", "hint"), NAMELESS.values(), ids=NAMELESS)
+def test_a_name_that_cannot_be_one_is_shown_on_one_line(name: str, subject: str, hint: str, tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": DEPLOYMENT.replace("name: qwen", f"name: {name}", 1)})
+    (problem,) = [each for each in problems(tmp_path) if each.path == "metadata.name"]
+    assert problem.subject == subject
+    assert problem.hint.startswith(hint)
+
+
 def test_both_places_of_a_duplicate_are_named(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": CLASS, "b.yaml": CLASS})
     text = str(problems(tmp_path)[0])

@@ -76,3 +76,10 @@ def test_schemas_are_written_to_a_directory(run: Run, tmp_path: Path) -> None:
     assert run("schema", "--directory", tmp_path / "new").code == 0
     assert {"modelplane.json", "Fleet.json"} <= {file.name for file in (tmp_path / "new").iterdir()}
     assert run("schema", "mc", "--directory", tmp_path).code == 2
+
+
+def test_a_directory_that_cannot_be_written_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    done = run("schema", "--directory", tmp_path / "taken")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error MP100: {tmp_path}/taken: cannot be written: ")

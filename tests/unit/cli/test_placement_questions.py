@@ -70,6 +70,7 @@ def test_a_file_that_cannot_be_used_is_told(run: Run, tmp_path: Path, content: b
         done = run(*command, "--observed", file)
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith("error MP203: ")
+        assert "\nhint: " in done.err
 
 
 def test_a_file_that_cannot_be_written_is_told(run: Run, fleet: Path, tmp_path: Path) -> None:
@@ -88,15 +89,40 @@ WRONG = {
         ["explain", "deployment/mock-demo", "--what-if", "drop deployment mock-demo"],
         "MP201",
     ),
+    "a cluster without a name": (["explain", "deployment/mock-demo", "--why-not", ""], "MP201"),
+    "a saved fleet among the documents": (["plan", "--save-observed", "{fleet}/observed.json"], "MP204"),
+    "a saved fleet in place of a document": (["plan", "--save-observed", "{fleet}/fleet.yaml"], "MP204"),
+    "a cluster for a kind": (["explain", "modeldeployment", "--why-not", "gpu-us-east"], "MP100"),
+    "an edit for a kind": (["explain", "modeldeployment.spec", "--what-if", "drop cluster gpu-us-east"], "MP100"),
     "capacity of what is not there": (["capacity", "deployment/nope"], "MP201"),
 }
 
 
 @pytest.mark.parametrize(("arguments", "code"), WRONG.values(), ids=WRONG)
 def test_a_wrong_question_ends_with_2(run: Run, fleet: Path, arguments: list[str], code: str) -> None:
-    done = run(*arguments, "-f", fleet)
+    before = files_below(fleet)
+    done = run(*(each.format(fleet=fleet) for each in arguments), "-f", fleet)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"error {code}: ")
+    assert "\nhint: " in done.err
+    assert files_below(fleet) == before
+
+
+def test_a_fleet_is_saved_beside_its_documents_where_none_is_read_from(run: Run, fleet: Path) -> None:
+    for name in ("observed.snapshot", ".modelplane/observed.json"):
+        assert run("plan", "-f", fleet, "--save-observed", fleet / name).code == 0
+        assert run("validate", fleet).code == 0
+
+
+def test_more_replicas_than_any_pool_can_hold_have_no_fix(run: Run, fleet: Path) -> None:
+    (fleet / "fleet.yaml").write_text((fleet / "fleet.yaml").read_text() + "  limits: {replicas: 1000}\n")
+    scale(fleet, 1000)
+    assert "+998 nodes in gpu-eu-west/h100" in run("plan", "-f", fleet).out
+    clusters = (fleet / "clusters.yaml").read_text().replace("nodeCount: 1", "nodeCount: 400")
+    (fleet / "clusters.yaml").write_text(clusters)
+    (fleet / "mock-demo.yaml").write_text((fleet / "mock-demo.yaml").read_text().replace("copies: 1", "copies: 2"))
+    done = run("plan", "-f", fleet, "-o", "json")
+    assert (done.code, plain(done)["deployments"][0]["placed"]) == (20, 400)
 
 
 def test_why_not_is_answered_where_there_is_room_too(run: Run, fleet: Path) -> None:

@@ -365,12 +365,11 @@ def broken(fleet: Path) -> None:
     (fleet / "mock.yaml").write_text("")
 
 
-def unsupported(fleet: Path) -> None:
-    file = fleet / "fleet.yaml"
-    file.write_text(file.read_text().replace("prometheus: {enabled: false}", "prometheus: {enabled: true}"))
+def without_a_front_door(fleet: Path) -> None:
+    (fleet / "gateway.yaml").unlink()
 
 
-@pytest.mark.parametrize("spoil", [broken, unsupported])
+@pytest.mark.parametrize("spoil", [broken, without_a_front_door])
 def test_what_up_refuses_is_refused_before_anything(spoil: Any, run: Run, fleet: Path) -> None:
     spoil(fleet)
     before = files_below(fleet)

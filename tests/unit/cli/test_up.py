@@ -172,13 +172,12 @@ def test_a_broken_document_stops_it_before_anything(run: Run, fleet: Path) -> No
     assert files_below(fleet) == before
 
 
-def test_what_this_release_cannot_do_stops_it_before_anything(run: Run, fleet: Path) -> None:
-    text = (fleet / "fleet.yaml").read_text()
-    (fleet / "fleet.yaml").write_text(text.replace("prometheus: {enabled: false}", "prometheus: {enabled: true}"))
+def test_a_fleet_without_a_front_door_stops_it_before_anything(run: Run, fleet: Path) -> None:
+    (fleet / "gateway.yaml").unlink()
     before = files_below(fleet)
     done = run("up", "-f", fleet)
     assert (done.code, done.out) == (2, "")
-    assert "spec.servingStack.charts.prometheus: this release installs no charts yet" in done.err
+    assert "error MP160: " in done.err
     assert files_below(fleet) == before
 
 

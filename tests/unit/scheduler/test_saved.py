@@ -61,11 +61,34 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "something else": (["a list"], "it is no snapshot"),
     "another kind": ({"kind": "List", "version": 1}, "it is no snapshot"),
     "another release": (broken(lambda plain: plain.update(version=2)), "its version is 2, this release reads 1"),
-    "a part is missing": (broken(lambda plain: plain["clusters"][0].pop("name")), "'name'"),
-    "clusters are missing": (broken(lambda plain: plain.pop("clusters")), "'clusters'"),
-    "a part too many": (broken(lambda plain: plain["clusters"][0].update(colour="red")), "Cluster has no colour"),
-    "a wrong value": (broken(lambda plain: plain["clusters"][0].update(ready="perhaps")), "valid boolean"),
-    "a document that is none": (broken(lambda plain: plain["deployments"][0].pop("spec")), "spec: Field required"),
+    "a part is missing": (broken(lambda plain: plain["clusters"][0].pop("name")), "clusters[0].name is missing"),
+    "clusters are missing": (broken(lambda plain: plain.pop("clusters")), "clusters is missing"),
+    "no version": ({"kind": "Snapshot"}, "it has no version"),
+    "a list that is none": (broken(lambda plain: plain.update(clusters="x")), "clusters: must be a list"),
+    "an entry that is none": (broken(lambda plain: plain.update(replicas=[None])), "replicas[0]: must be a mapping"),
+    "a cluster twice": (broken(lambda plain: plain["clusters"].append(plain["clusters"][0])), "is there 2 times"),
+    "a pool twice": (
+        broken(lambda plain: plain["clusters"][0]["pools"].append(plain["clusters"][0]["pools"][0])),
+        "is there 2 times",
+    ),
+    "a deployment twice": (broken(lambda plain: plain["deployments"].append(plain["deployments"][0])), "2 times"),
+    "too many nodes": (
+        broken(lambda plain: plain["clusters"][0]["pools"][0].update(nodes=10**12)),
+        "has 1000000000000 nodes, possible are 0 to 1000",
+    ),
+    "a cache without a name": (broken(lambda plain: plain.update(caches=[{}])), "caches[0].namespace is missing"),
+    "a part too many": (
+        broken(lambda plain: plain["clusters"][0].update(colour="red")),
+        "clusters[0].colour is unknown",
+    ),
+    "a wrong value": (
+        broken(lambda plain: plain["clusters"][0].update(ready="perhaps")),
+        "clusters[0].ready: Input should be a valid boolean",
+    ),
+    "a document that is none": (
+        broken(lambda plain: plain["deployments"][0].pop("spec")),
+        "deployments[0].spec: Field required",
+    ),
 }
 
 

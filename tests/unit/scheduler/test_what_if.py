@@ -72,6 +72,9 @@ NOT_UNDERSTOOD = [
     "pool",
     "pool alpha/l4 two",
     "pool alpha/l4 2",
+    "pool alpha/l4 =1001",
+    "pool alpha/l4 +999999",
+    "scale d 1001",
     "pools alpha/l4 +2",
     "drop node alpha",
     "drop alpha",
@@ -99,8 +102,8 @@ ABSENT = {
     "pool alpha/nope +1": "there is no pool alpha/nope\nhint: there are alpha/l4",
     "drop cluster nope": "there is no cluster nope\nhint: there are alpha, bravo, charlie",
     "scale nope 2": "there is no deployment nope\nhint: there are ml-team/d, ml-team/other",
-    "untaint alpha k": "there is no taint on alpha k\nhint: there is no taint on alpha at all",
-    "unlabel alpha zone": "there is no label on alpha zone\nhint: there are tier",
+    "untaint alpha k": "there is no taint k on alpha\nhint: there is no taint on alpha at all",
+    "unlabel alpha zone": "there is no label zone on alpha\nhint: there are tier",
 }
 
 
