@@ -144,7 +144,7 @@ def objects(placement: Placement, document: ModelDeployment, *, name: str = "") 
             for number in range(count * engine.copies):
                 spec = pod_spec(Setting(replica=replica), engine, each)
                 # Nothing is to be served here, and what is not pulled needs no probe.
-                spec["containers"][0].pop("readinessProbe")
+                spec["containers"][0].pop("readinessProbe", None)
                 metadata = {"name": f"{replica.name}-{engine.name}-{position}-{number}", "namespace": replica.namespace}
                 yield {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
