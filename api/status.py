@@ -224,6 +224,7 @@ CONDITIONS: Final[Mapping[str, Mapping[str, Mapping[str, ConditionStatus]]]] = {
         "RightsSufficient": {"RightsSufficient": "True", "RightsMissing": "False"},
         "IdentityUsed": {"IdentityNotUsed": "False"},
         "BackendReady": {"WaitingForCluster": "False", "Installing": "False", "BackendHealthy": "True"},
+        "DevicesAsPromised": {"AsPromised": "True", "DevicesDiffer": "False"},
         "Ready": READY,
     },
     "ModelDeployment": {

@@ -70,6 +70,8 @@ def _cluster(shown: Plain, now: datetime) -> Rows:
     address = shown["status"].get("gateway", {}).get("address", "-")
     yield shown["metadata"]["name"], _state(shown), ", ".join(pools) or "-", address, _age(shown, now)
     yield from _note(shown)
+    differing = condition_of(shown, "DevicesAsPromised").get("message", "")
+    yield from ((f"warning: {difference}",) for difference in differing.split("; ") if difference)
 
 
 def _gateway(shown: Plain, now: datetime) -> Rows:

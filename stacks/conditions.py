@@ -19,6 +19,7 @@ from programs.outputs import (
     ServingOutputs,
     Unknown,
 )
+from stacks.promises import broken_promises
 
 Flag = Unknown | bool
 
@@ -60,8 +61,17 @@ def cluster_conditions(
         backend = condition("BackendReady", status=False, reason="WaitingForCluster")
     else:
         backend = condition("BackendReady", serving.ready, reason=("BackendHealthy", "Installing"))
-    found = cluster.conditions if cluster else ()
+    found = [*cluster.conditions, *_devices(cluster)] if cluster else []
     return [running, backend, together([running, backend]), *found]
+
+
+def _devices(cluster: ClusterOutputs) -> list[Condition]:
+    """DevicesAsPromised, once nodes have published any; a warning that says nothing about Ready."""
+    if not any(pool.observed for pool in cluster.pools):
+        return []
+    broken = broken_promises(cluster.cluster, cluster.pools)
+    reason = ("AsPromised", "DevicesDiffer")
+    return [condition("DevicesAsPromised", not broken, reason=reason, message="; ".join(broken))]
 
 
 def cache_resolved(deployment: ModelDeployment, caches: Collection[tuple[str, str]]) -> Condition | None:
