@@ -11,6 +11,11 @@ from components.setting import Plain, Setting, member_of, object_metadata
 
 LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/v1"
 GROVE = "grove.io/v1alpha1"
+GANG_SOFTWARE = {
+    "Standard": ("leader-worker-set", "leaderworkersets.leaderworkerset.x-k8s.io"),
+    "Dynamo": ("grove", "podcliquesets.grove.io"),
+}
+"""By stack: the chart that brings the software for gangs, and the definition that tells that it is there."""
 FIXED = {
     "LeaderWorkerSet": ("spec.leaderWorkerTemplate.size",),
     "PodCliqueSet": (

@@ -15,6 +15,7 @@ from api.fixed import cluster_changes
 from api.fleets import serving_stack_for
 from components.charts import Mirrors, serving_releases
 from components.definitions import DEFINITIONS, serving_definitions
+from components.gang_manifests import GANG_SOFTWARE
 from programs import cloud_cluster
 from programs.conditions import dated
 from programs.context import Context, cleanly
@@ -140,11 +141,12 @@ def namespaces_used(context: Context) -> set[str]:
 
 
 def definitions_used(context: Context) -> set[str]:
-    """Definitions this fleet would apply on this cluster."""
+    """Definitions this fleet would apply on this cluster, and that of its gangs, which tells what the cluster can."""
+    stack = _document(context).spec.stack
+    gangs = {GANG_SOFTWARE[stack][1]}
     if not serving_stack_for(context.fleet, context.cluster_name).crds.enabled:
-        return set()
-    sources = serving_definitions(_document(context).spec.stack)
-    return {name for source in sources for name in DEFINITIONS[source.name]}
+        return gangs
+    return gangs | {name for source in serving_definitions(stack) for name in DEFINITIONS[source.name]}
 
 
 def _document(context: Context) -> InferenceCluster:

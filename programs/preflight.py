@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, Problem
-from api.fleets import Fleet, serving_stack_for
+from api.fleets import Fleet
 from components import clouds
 
 
@@ -15,7 +15,7 @@ def refuse_unsupported(documents: FleetDocuments, fleet: Fleet) -> None:
         InvalidFleet: with every such place.
 
     """
-    problems = [*_gateway(documents, fleet), *_clusters(documents, fleet)]
+    problems = [*_gateway(documents, fleet), *_clusters(documents)]
     if problems:
         raise InvalidFleet(problems)
 
@@ -40,10 +40,8 @@ def _gateway(documents: FleetDocuments, fleet: Fleet) -> Iterator[Problem]:
         )
 
 
-def _clusters(documents: FleetDocuments, fleet: Fleet) -> Iterator[Problem]:
-    routed_to_pools = False
-    for name, cluster in sorted(documents.clusters.items()):
-        routed_to_pools |= serving_stack_for(fleet, name).inference_pools
+def _clusters(documents: FleetDocuments) -> Iterator[Problem]:
+    for _, cluster in sorted(documents.clusters.items()):
         if cluster.spec.cluster.existing is None and not clouds.is_known(cluster.spec.cluster.source):
             yield Problem(
                 code="MP162",
@@ -53,12 +51,3 @@ def _clusters(documents: FleetDocuments, fleet: Fleet) -> Iterator[Problem]:
                 message=f"this release cannot make a cluster on {cluster.spec.cluster.source} yet",
                 hint="use source Existing with a kubeconfig",
             )
-    if routed_to_pools:
-        yield Problem(
-            code="MP164",
-            file=documents.where(fleet),
-            subject=fleet.subject,
-            path="spec.servingStack.inferencePools",
-            message="this release routes to Services and installs no InferencePools yet",
-            hint="set spec.servingStack.inferencePools: false",
-        )

@@ -6,9 +6,11 @@ from pulumi import ResourceOptions
 from api.clusters import InferenceCluster
 from api.errors import InvocationError, MissingInput
 from api.fixed import cluster_changes
-from api.fleets import serving_stack_for
-from components.charts import HelmRelease, driver_root
+from api.fleets import ServingStackSettings, serving_stack_for
+from api.terms import Stack
+from components.charts import HelmRelease, Mirrors, driver_root, serving_releases
 from components.definitions import serving_definitions
+from components.gang_manifests import GANG_SOFTWARE
 from components.installation import versions
 from components.kubernetes_objects import provider
 from components.serving_plan import Site, serving_parts
@@ -53,8 +55,7 @@ def program(context: Context) -> None:
     stack = ServingStack(
         f"serving-{name}", ServingStackArgs(cluster=name, parts=parts), ResourceOptions(providers=[access])
     )
-    # What the software could carry counts once this release renders it.
-    capabilities = Capabilities(inference_pools=False, gangs=False, rank=False)
+    capabilities = capabilities_of(document.spec.stack, settings, cluster)
     found = {**versions(parts), **{source.name: source.version for source in sources}}
     exports = {
         **ServingOutputs(cluster=name, capabilities=capabilities, versions=found).plain(),
@@ -63,6 +64,17 @@ def program(context: Context) -> None:
     }
     for key, value in exports.items():
         pulumi.export(key, value)
+
+
+def capabilities_of(stack: Stack, settings: ServingStackSettings, cluster: ClusterOutputs) -> Capabilities:
+    """What replicas find on the cluster. Software for gangs is there with its chart, or where the cluster shows it."""
+    chart, definition = GANG_SOFTWARE[stack]
+    installed = {release.key for release in serving_releases(stack, settings, Mirrors())}
+    return Capabilities(
+        inference_pools=settings.inference_pools,
+        gangs=chart in installed or definition in cluster.foreign_definitions,
+        rank=stack == "Standard",
+    )
 
 
 def _document(context: Context, cluster: ClusterOutputs) -> InferenceCluster:

@@ -28,6 +28,7 @@ from programs.outputs import (
     WorkloadsOutputs,
 )
 from programs.pod_look import PodLook, look
+from programs.replacements import replacements
 from programs.replica_state import Watched, told
 from programs.staging import Staging, plan_staging, planned_state, register_cache
 from programs.workloads_plan import Rendering, ledger_or_refuse, plan_workloads
@@ -65,6 +66,7 @@ def program(context: Context) -> None:
     name, cluster = context.cluster_name, decision.cluster
     rendered = decision.rendering.replicas
     access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{context.fleet.name}/{name}", ResourceOptions())
+    _tell_replacements(decision)
     namespaces = _namespaces(context, decision, access)
     seen = look(cluster.kubeconfig, decision.namespaces) if cluster.reachable and not context.preview else PodLook()
     caches, states = _caches(context, decision, seen, (access, namespaces))
@@ -116,6 +118,12 @@ def decide(context: Context) -> Decision:
         caches=plan_staging(context, cluster, rendering.caches, last),
         carried=carry(context, rendering.replicas, ledger, last),
     )
+
+
+def _tell_replacements(decision: Decision) -> None:
+    before = decision.last.ledger if decision.last else Ledger()
+    for replacement in replacements(decision.cluster, decision.ledger, before, decision.rendering.replicas):
+        pulumi.log.warn(str(replacement))
 
 
 def _refuse_deletions(context: Context, rendering: Rendering, last: WorkloadsOutputs | None) -> None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import pulumi
 import pytest
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_service, an_endpoint, document
+from builders import a_cache, a_class, a_cluster, a_deployment, a_fleet, a_service, an_endpoint, document
 from recording import SECRET, STATUS, Recording, record
 from states import (
     a_ledger,
     a_replica_state,
+    a_template,
+    an_engine_entry,
     an_entry,
     cluster_outputs,
     documents_of,
@@ -26,15 +28,19 @@ import programs
 from api.base import Kind
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused, MissingInput, ModelplaneError
-from api.fleets import Secret, ServingStackSettings, Switch
+from api.fleets import Secret, ServingStackSettings, Switch, serving_stack_for
+from api.pods import PullSecret
 from api.routing import InferenceGateway
 from components.charts import STACK_CHARTS
 from programs import Context, cluster, gateway
 from programs.outputs import (
     UNKNOWN,
+    CacheState,
     ClusterInputs,
     ClusterOutputs,
     GatewayOutputs,
+    LedgerCache,
+    LedgerReplica,
     NodeCounts,
     Outputs,
     PlacementOutputs,
@@ -44,6 +50,7 @@ from programs.outputs import (
 )
 from programs.placement_plan import Observed, plan_placement
 from programs.probe import Answer
+from programs.serving import capabilities_of
 
 THEN, NOW = "2026-08-01T00:00:00Z", "2026-08-02T00:00:00Z"
 US = an_entry("qwen", "us")
@@ -438,3 +445,143 @@ def test_providers_are_the_same_whatever_the_kubeconfig_says() -> None:
     assert identity(HUSH) == identity(f"another {HUSH}")
     assert identity(HUSH)["kubeconfig"] == SECRET
     assert identity(HUSH)["clusterIdentifier"] == "prod/us"
+
+
+CACHED = an_entry("cached", "us", model_cache_ref="qwen")
+TOKEN = "a token that nobody may see"
+BOUND: Mapping[str, dict[str, Any]] = {
+    **STATUS,
+    "PersistentVolumeClaim": {"phase": "Bound"},
+    "Job": {"conditions": [{"type": "Complete", "status": "True"}]},
+}
+
+
+def with_cache(*replicas: LedgerReplica, **source: Any) -> dict[str, Outputs]:
+    spec = a_cache().spec.model_dump(by_alias=True, exclude_none=True, mode="json")
+    spec["huggingFace"] |= source
+    cache = LedgerCache(namespace="ml-team", name="qwen", spec=spec, clusters=("us",))
+    ledger = a_ledger(*replicas).model_copy(update={"caches": (cache,)})
+    return {
+        "cluster.us": cluster_outputs("us", kubeconfig=HUSH, storage_class="rwx"),
+        "placement": PlacementOutputs(ledger=ledger),
+    }
+
+
+def a_plain_secret(name: str, **data: str) -> Secret:
+    metadata = {"name": name, "namespace": "ml-team"}
+    return Secret.parse({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
+
+
+def test_a_cache(snapshot: SnapshotAssertion) -> None:
+    documents = a_directory(a_plain_secret("hf", HF_TOKEN=TOKEN))
+    others = with_cache(CACHED, authSecret={"name": "hf"})
+    recording = ran("workloads.us", documents, others)
+    assert recording.plain() == snapshot
+    assert TOKEN not in str(recording.resources)
+    found = WorkloadsOutputs.model_validate(recording.exports)
+    assert found.caches["ml-team/qwen"].phase == "Pending"
+    assert found.replicas == {}
+    assert [cache.clusters for cache in found.ledger.caches] == [("us",)]
+
+
+def test_a_cache_that_is_staged_lets_its_replicas_start_and_needs_no_job() -> None:
+    others = with_cache(CACHED)
+    first = ran("workloads.us", a_directory(), others, status=BOUND)
+    state = WorkloadsOutputs.model_validate(first.exports).caches["ml-team/qwen"]
+    assert (state.phase, state.identity) == ("Ready", "Qwen/Qwen3-8B@main/hub-1")
+    last = WorkloadsOutputs.model_validate(first.exports)
+    second = ran("workloads.us", a_directory(), {**others, "workloads.us": last}, status=BOUND)
+    assert second.of_kind("Job") == []
+    assert [found.name for found in second.of_kind("ModelReplica")] == [CACHED.key]
+    assert "cache:ml-team/qwen/volume" in second.one("ModelReplica").depends_on
+    assert WorkloadsOutputs.model_validate(second.exports).caches["ml-team/qwen"] == state
+
+
+def test_a_missing_token_is_named_and_its_volume_is_made_all_the_same() -> None:
+    recording = ran("workloads.us", a_directory(), with_cache(authSecret={"name": "hf"}))
+    assert recording.of_kind("Job") == []
+    assert recording.one("PersistentVolumeClaim")
+    state = WorkloadsOutputs.model_validate(recording.exports).caches["ml-team/qwen"]
+    assert (state.phase, state.reason) == ("Pending", "AuthSecretMissing")
+    assert "ml-team/hf" in str(state.message)
+
+
+def test_a_cache_does_not_go_with_many_others() -> None:
+    states = {f"ml-team/{name}": CacheState(phase="Ready") for name in ("a", "b")}
+    others: dict[str, Outputs] = {
+        "cluster.us": cluster_outputs("us", kubeconfig=HUSH),
+        "placement": PlacementOutputs(),
+        "workloads.us": WorkloadsOutputs(cluster="us", caches=states),
+    }
+    with pytest.raises(pulumi.RunError, match=r"2 of 2 caches would go"):
+        ran("workloads.us", a_directory(), others)
+
+
+def with_secret() -> dict[str, Outputs]:
+    source = {"secretKeyRef": {"name": "hf", "key": "token"}}
+    template = a_template(env=[{"name": "HF_TOKEN", "valueFrom": source}])
+    template = template.model_copy(
+        update={"spec": template.spec.model_copy(update={"image_pull_secrets": (PullSecret(name="registry"),)})}
+    )
+    ledger = a_ledger(an_entry(engines=(an_engine_entry(template="with-secret"),)))
+    ledger = ledger.model_copy(update={"templates": {"with-secret": template}})
+    return {"cluster.us": cluster_outputs("us", kubeconfig=HUSH), "placement": PlacementOutputs(ledger=ledger)}
+
+
+def test_secrets_that_pods_name_are_carried_and_stay_when_their_documents_go() -> None:
+    documents = a_directory(
+        a_plain_secret("hf", token=TOKEN), a_plain_secret("registry", **{".dockerconfigjson": TOKEN})
+    )
+    first = ran("workloads.us", documents, with_secret())
+    assert TOKEN not in str(first.resources)
+    assert "secrets" in first.secret
+    kinds = {found.inputs["metadata"]["name"]: found.inputs["type"] for found in first.of_kind("Secret")}
+    assert kinds == {"hf": "Opaque", "registry": "kubernetes.io/dockerconfigjson"}
+    last = WorkloadsOutputs.model_validate(first.exports)
+    assert TOKEN not in repr(last)
+    second = ran("workloads.us", a_directory(), {**with_secret(), "workloads.us": last})
+    assert [found.plain() for found in second.of_kind("Secret")] == [found.plain() for found in first.of_kind("Secret")]
+
+
+def test_a_secret_that_nothing_brings_is_left_to_the_cluster() -> None:
+    assert ran("workloads.us", a_directory(), with_secret()).of_kind("Secret") == []
+
+
+def test_pools_are_routed_to_where_the_serving_stack_has_them() -> None:
+    others: dict[str, Outputs] = {
+        "cluster.us": cluster_outputs("us", kubeconfig=HUSH),
+        "placement": PlacementOutputs(ledger=a_ledger(US)),
+        "serving.us": serving_outputs("us"),
+    }
+    first = ran("workloads.us", a_directory(), others)
+    assert first.one("InferencePool")
+    last = WorkloadsOutputs.model_validate(first.exports)
+    assert last.replicas[US.key].picker is True
+    del others["serving.us"]
+    assert ran("workloads.us", a_directory(), {**others, "workloads.us": last}).one("InferencePool")
+
+
+CAPABILITIES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[bool, bool, bool]]] = {
+    "with all charts": ({}, (), (True, True, True)),
+    "without pools": ({"inferencePools": False}, (), (False, True, True)),
+    "without the chart for gangs": ({"charts": {"leader-worker-set": {"enabled": False}}}, (), (True, False, True)),
+    "with software for gangs that was there": (
+        {"charts": {"leader-worker-set": {"enabled": False}}},
+        ("leaderworkersets.leaderworkerset.x-k8s.io",),
+        (True, True, True),
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "there", "want"), CAPABILITIES.values(), ids=CAPABILITIES)
+def test_what_a_cluster_can_carry(
+    settings: dict[str, Any], there: tuple[str, ...], want: tuple[bool, bool, bool]
+) -> None:
+    made = cluster_outputs(foreign_definitions=there)
+    found = capabilities_of("Standard", serving_stack_for(a_fleet(servingStack=settings), "us"), made)
+    assert (found.inference_pools, found.gangs, found.rank) == want
+
+
+def test_a_dynamo_cluster_sets_no_rank() -> None:
+    found = capabilities_of("Dynamo", serving_stack_for(a_fleet(), "eu"), cluster_outputs("eu"))
+    assert (found.gangs, found.rank) == (True, False)

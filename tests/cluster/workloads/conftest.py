@@ -41,6 +41,7 @@ class Acceptance:
 
     def __init__(self, bare: Bare) -> None:
         self._client = bare._client
+        self.kubeconfig = bare.kubeconfig
 
     def refusal(self, manifest: Plain, namespace: str = "ml-team", *, dry: bool = True) -> str:
         """Why the API server refuses a manifest as it is; empty where it takes it. Unknown fields are refused."""
