@@ -184,27 +184,33 @@ def _cache(
 ) -> Plain:
     namespace, name = key
     written = documents.caches.get(key)
-    clusters = {
-        cluster
-        for cache in placement.ledger.caches
-        if (cache.namespace, cache.name) == key
-        for cluster in cache.clusters
+    held = [cache for cache in placement.ledger.caches if (cache.namespace, cache.name) == key]
+    clusters = sorted({cluster for cache in held for cluster in cache.clusters})
+    found = {
+        cluster: _on_cluster(cluster, outputs.workloads.get(cluster), f"{namespace}/{name}") for cluster in clusters
     }
-    phases = {cluster: _phase(outputs.workloads.get(cluster), f"{namespace}/{name}") for cluster in sorted(clusters)}
+    refused = {cluster: why for cache in held for cluster, why in cache.refused.items()}
+    phases = {cluster: state.phase or "Pending" for cluster, state in found.items()}
     ready = sum(phase == "Ready" for phase in phases.values())
+    left_out = tuple(
+        CacheOnCluster(name=cluster, phase="Unsupported", message=refused[cluster].message)
+        for cluster in sorted(refused)
+    )
     status = ModelCacheStatus(
         summary=CacheSummary(ready=f"{ready}/{len(phases)}"),
-        clusters=tuple(CacheOnCluster(name=cluster, phase=phase) for cluster, phase in phases.items()),
+        clusters=(*found.values(), *left_out),
         conditions=tuple(cache_conditions(written, phases, has_token=_has_token(written, documents))),
     )
     return _shown(_head("ModelCache", namespace, name, written), status)
 
 
-def _phase(workloads: WorkloadsOutputs | None, key: str) -> CachePhase:
+def _on_cluster(cluster: str, workloads: WorkloadsOutputs | None, key: str) -> CacheOnCluster:
+    """The phase on a cluster, and what keeps it there."""
     state = workloads.caches.get(key) if workloads else None
-    phase = state.phase if state else None
     known: tuple[CachePhase, ...] = get_args(CachePhase)
-    return next((each for each in known if each == phase), "Pending")
+    phase = next((each for each in known if state and each == state.phase), "Pending")
+    said = [part for part in (state.reason, state.message) if isinstance(part, str)] if state else []
+    return CacheOnCluster(name=cluster, phase=phase, message=": ".join(said) or None)
 
 
 def _has_token(cache: ModelCache | None, documents: FleetDocuments) -> bool:
