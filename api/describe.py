@@ -18,6 +18,7 @@ from api import shape
 from api.base import Kind
 from api.errors import InvocationError
 from api.grammar import DESCRIPTIONS
+from api.internal import INSTEAD
 from api.loader import KINDS
 from api.problems import suggestion
 from api.providers import ProviderConfig
@@ -79,6 +80,9 @@ def find_kind(word: str) -> type[Kind]:
     for name, kind in kinds.items():
         if meant in (name.lower(), f"{name.lower()}s", f"{name.lower()}es", SHORT_NAMES.get(name)):
             return kind
+    for (_, name), hint in INSTEAD.items():
+        if meant in (name.lower(), f"{name.lower()}s"):
+            raise InvocationError(f"{name} is made by Modelplane itself", hint=hint)
     raise InvocationError(f"there is no kind {word}", hint=suggestion(word, kinds))
 
 

@@ -40,7 +40,7 @@ def replica_rows(plan: DeploymentPlan) -> Iterator[Row]:
 def deployment_rows(plan: Plan, fixes: Mapping[DeploymentKey, Fix | None]) -> Iterator[Row]:
     """A row for each deployment, and below one that is short why each cluster takes no more, and the cheapest fix."""
     for key, each in plan.deployments.items():
-        status = "Placed" if each.condition.status == "True" else each.condition.reason
+        status = "Placed" if each.condition.reason == "ReplicasCreated" else each.condition.reason
         yield named(key), str(each.wanted), str(len(each.placements)), status
         if each.invalid_selector:
             yield (each.condition.message,)

@@ -108,11 +108,14 @@ def declared(device: Device, read: Read) -> str | None:
 
 
 def _observed(expression: str, device: Device, matcher: Matcher) -> str:
-    seen = list(_values(compile_selector(expression).reads, device))
+    reads = compile_selector(expression).reads
+    seen = ", ".join(_values(reads, device))
     problem = matcher.test(expression, device).problem
     if not seen:
         return problem or f"driver is {device.driver}"
-    return ", ".join(seen)
+    # A fact that is not there is why there is no answer; with all of them there it is something else.
+    is_complete = all(declared(device, read) is not None for read in reads)
+    return f"{seen}; {problem}" if problem and is_complete else seen
 
 
 def _values(reads: Sequence[Read], device: Device) -> Iterator[str]:

@@ -83,3 +83,12 @@ def test_a_directory_that_cannot_be_written_is_told(run: Run, tmp_path: Path) ->
     done = run("schema", "--directory", tmp_path / "taken")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"error MP100: {tmp_path}/taken: cannot be written: ")
+
+
+def test_what_modelplane_makes_itself_is_told_with_what_to_write(run: Run) -> None:
+    done = run("explain", "modelreplica")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "error MP100: ModelReplica is made by Modelplane itself\n"
+        "hint: write a ModelDeployment; its replicas are placed and made for it\n"
+    )

@@ -37,6 +37,28 @@ def test_a_fix_that_is_named_is_one(run: Run, fleet: Path) -> None:
     assert plain(less)["placed"] == 4
 
 
+def test_a_parked_deployment_is_called_so(run: Run, fleet: Path) -> None:
+    scale(fleet, 0)
+    done = run("plan", "-f", fleet)
+    assert done.code == 0
+    assert "ml-team/mock-demo  0       0       Parked\n" in done.out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ('isGreaterThan(quantity("80Gb"))', "(memory is 81559Mi; '80Gb' is not a Kubernetes quantity)"),
+        ('compareTo(quantity("90Gi")) >= 0', "(memory is 81559Mi)"),
+    ],
+)
+def test_what_a_selector_stumbles_over_is_told_besides_what_it_saw(
+    wrong: str, told: str, run: Run, fleet: Path
+) -> None:
+    file = fleet / "mock-demo.yaml"
+    file.write_text(file.read_text().replace('compareTo(quantity("70Gi")) >= 0', wrong))
+    assert told in run("plan", "-f", fleet).out
+
+
 def test_programs_are_told_what_people_are(run: Run, fleet: Path) -> None:
     shown = plain(run("plan", "-f", fleet, "-o", "json"))
     assert (shown["kind"], shown["version"], shown["assumed"]) == ("Plan", 1, ["gpu-eu-west", "gpu-us-east"])
