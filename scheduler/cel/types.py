@@ -7,6 +7,12 @@ fits the types that may be absent.
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
+
+from scheduler.cel.tree import SelectorSyntaxError
+
+WEIGHT_MAX = 200
+"""Types that one type may consist of; lists of maps of lists grow with every level of an expression, even doubling."""
 
 _TOKEN = re.compile(r"\w+|[(),]")
 
@@ -21,6 +27,11 @@ class Type:
     def __str__(self) -> str:
         """As in the language: `map(string, int)`."""
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
+
+    @cached_property
+    def weight(self) -> int:
+        """How many types it consists of."""
+        return 1 + sum(each.weight for each in self.parameters)
 
     @property
     def is_variable(self) -> bool:
@@ -72,13 +83,20 @@ class Unifier:
         return left if _is_as_general(left, right) else right
 
     def known(self, kind: Type) -> Type:
-        """Return a type with the variables in it replaced by what they stand for."""
+        """Return a type with the variables in it replaced by what they stand for.
+
+        Raises SelectorSyntaxError for one that consists of too many.
+        """
         if kind.is_variable:
             return self.known(self._bound[kind.name]) if kind.name in self._bound else kind
-        return Type(kind.name, tuple(map(self.known, kind.parameters)))
+        found = Type(kind.name, tuple(map(self.known, kind.parameters))) if kind.parameters else kind
+        if found.weight > WEIGHT_MAX:
+            raise SelectorSyntaxError("the lists and maps of the expression are nested too deep in one another")
+        return found
 
     def fits(self, given: tuple[Type, ...], wanted: tuple[Type, ...]) -> bool:
         """Whether each type can be used where the other is wanted; variables are bound only where all can."""
+        given = tuple(map(self.known, given))
         bound = dict(self._bound)
         if len(given) == len(wanted) and all(_fits(bound, *pair) for pair in zip(given, wanted, strict=True)):
             self._bound = bound

@@ -1,5 +1,6 @@
 """What one decision costs at most: selectors run, clusters looked at, choices tried. Counted, never timed."""
 
+import time
 from typing import Any
 
 import builders
@@ -26,7 +27,7 @@ from unit.scheduler.worlds import (
 )
 
 from api.classes import Device
-from scheduler import Plan, Snapshot, fill, schedule, selector_problems
+from scheduler import Plan, Snapshot, compile_error, fill, schedule, selector_problems
 from scheduler.fill import STEPS_MAX, Places
 from scheduler.hardware import Option
 
@@ -155,3 +156,21 @@ def test_selectors_that_together_take_too_long_are_refused() -> None:
     plan = schedule(snapshot([cluster("alpha", 9)], asks, deployment(1, "other")))
     assert plan.deployments["ml-team", "d"].condition.reason == "InvalidNodeSelector"
     assert places(plan.deployments["ml-team", "other"]) == ["alpha0"]
+
+
+def nested(first: str, then: str, last: str) -> str:
+    return f"cel.bind(a, {first}, " + f"cel.bind(a, {then}, " * 45 + last + ")" * 46
+
+
+DOUBLING = {
+    "types of keys and values": nested("{}", "{a: a}", "a == a"),
+    "types that follow from use": nested("{}", "cel.bind(b, {}, b[a] == a ? b : b)", "a == a"),
+    "types of elements": nested("[]", "[[[[[a]]]]]", "a == a"),
+}
+
+
+@pytest.mark.parametrize("expression", DOUBLING.values(), ids=DOUBLING)
+def test_types_that_grow_are_refused_at_once(expression: str) -> None:
+    began = time.process_time()
+    assert "nested too deep in one another" in (compile_error(expression) or "")
+    assert time.process_time() - began < 5
