@@ -262,6 +262,7 @@ CONDITIONS: Final[Mapping[str, Mapping[str, Mapping[str, ConditionStatus]]]] = {
         "ModelAccepted": {"Accepted": "True", "WaitingForCluster": "False", "Deploying": "False"},
         "Retiring": {"Retiring": "True"},
         "ModelReady": {"Serving": "True", "WaitingForModel": "False", "ModelStarting": "False"},
+        "PickerReady": {"PickerAnswers": "True", "PickerDown": "False"},
         "Ready": READY,
     },
     "ModelCache": {

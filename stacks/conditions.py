@@ -101,7 +101,9 @@ def replica_conditions(entry: LedgerReplica, state: ReplicaState | None, *, is_k
         accepted = condition("ModelAccepted", state.applied, reason=("Accepted", "Deploying"))
         waiting = "ModelStarting" if accepted.status == "True" else "WaitingForModel"
         ready = condition("ModelReady", state.ready, reason=("Serving", waiting), message=text, since=since)
-    conditions = [accepted, ready, together([accepted, ready])]
+    picker = state.picker if state is not None else None
+    pickers = [] if picker is None else [condition("PickerReady", picker, reason=("PickerAnswers", "PickerDown"))]
+    conditions = [accepted, ready, *pickers, together([accepted, ready, *pickers])]
     if entry.state == "retiring":
         conditions.append(condition("Retiring", status=True, reason="Retiring", message=entry.reason))
     return conditions

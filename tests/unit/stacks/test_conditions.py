@@ -15,6 +15,7 @@ from programs.outputs import (
     UNKNOWN,
     EndpointState,
     LedgerCache,
+    LedgerReplica,
     PlacementOutputs,
     ReplicaState,
     RoutingOutputs,
@@ -156,3 +157,27 @@ def test_no_condition_has_a_reason_that_is_not_listed() -> None:
             }
         failing = next((one for one in parts if one.status != "True"), None)
         assert (ready.status, ready.reason) == ((failing.status, failing.reason) if failing else ("True", "Available"))
+
+
+@pytest.mark.parametrize(
+    ("picker", "ready", "want"),
+    [
+        (None, True, ("True", "Available")),
+        (True, True, ("True", "Available")),
+        (False, True, ("False", "PickerDown")),
+        (False, False, ("False", "ModelStarting")),
+    ],
+)
+def test_a_picker_that_is_down_is_told_apart_from_an_engine_that_is(
+    picker: bool | None,
+    ready: bool,
+    want: tuple[str, str],
+) -> None:
+    entry = an_entry()
+    found = {each.type: each for each in replica_conditions(entry, _state(entry, picker, ready=ready), is_known=True)}
+    assert (found["Ready"].status, found["Ready"].reason) == want
+    assert ("PickerReady" in found) == (picker is not None)
+
+
+def _state(entry: LedgerReplica, picker: bool | None, *, ready: bool) -> ReplicaState:
+    return a_replica_state(entry, ready=ready, picker=picker)
