@@ -74,8 +74,13 @@ def _cluster(*, definitions: bool, is_dynamo: bool) -> Iterator[Rule]:
     yield Rule(group="batch", resources=("jobs",), verbs=WRITE)
     yield Rule(group="discovery.k8s.io", resources=("endpointslices",), verbs=("list", "get", "watch"))
     yield Rule(group="gateway.networking.k8s.io", resources=("gateways", "httproutes"), verbs=WRITE)
+    yield Rule(group="inference.networking.k8s.io", resources=("inferencepools",), verbs=WRITE)
     yield Rule(group="resource.k8s.io", resources=("resourceclaimtemplates",), verbs=WRITE)
-    yield Rule(group="resource.k8s.io", resources=("resourceslices", "deviceclasses"), verbs=("list", "get", "watch"))
+    yield Rule(
+        group="resource.k8s.io",
+        resources=("resourceslices", "deviceclasses", "resourceclaims"),
+        verbs=("list", "get", "watch"),
+    )
     yield Rule(group="storage.k8s.io", resources=("storageclasses",), verbs=("list", "get", "watch"))
     yield Rule(
         group="rbac.authorization.k8s.io", resources=("roles", "rolebindings"), verbs=(*WRITE, "bind", "escalate")
