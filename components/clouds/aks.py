@@ -173,7 +173,7 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
             vnet_subnet_id=subnet.id,
             tags=_tags(site),
             **gpu_pool(pool, site.version),
-            opts=ResourceOptions(parent=parent, ignore_changes=["count"]),
+            opts=ResourceOptions(parent=parent, ignore_changes=["count"] if pool.minimum != pool.maximum else None),
         )
         for pool in site.pools
     }

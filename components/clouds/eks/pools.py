@@ -12,6 +12,7 @@ from components.clouds.eks.network import Network
 from components.clouds.site import CloudPool, CloudSite
 
 OWNED_BY_AUTOSCALER = ["scalingConfig.desiredSize"]
+"""Between bounds that differ. A pool of one size is resized by all three numbers: AWS takes no floor above the size."""
 LATEST = "$Latest"
 
 
@@ -60,6 +61,8 @@ class Pools:
     def _group(
         self, key: str, settings: dict[str, Any], subnets: list[Output[str]], template: aws.ec2.LaunchTemplate | None
     ) -> aws.eks.NodeGroup:
+        scale = settings["scaling_config"]
+        ignored = OWNED_BY_AUTOSCALER if scale["min_size"] != scale["max_size"] else None
         launch = {"launch_template": {"name": template.name, "version": LATEST}} if template else {}
         return aws.eks.NodeGroup(
             f"{self._name}/{key}",
@@ -68,7 +71,7 @@ class Pools:
             subnet_ids=subnets,
             **settings,
             **launch,
-            opts=ResourceOptions(parent=self._parent, depends_on=self._after, ignore_changes=OWNED_BY_AUTOSCALER),
+            opts=ResourceOptions(parent=self._parent, depends_on=self._after, ignore_changes=ignored),
         )
 
     def _efa_group(self) -> tuple[aws.ec2.SecurityGroup, list[Resource]]:

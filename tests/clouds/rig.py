@@ -1,0 +1,97 @@
+"""A stack of one cluster on the real engine, with doubles in place of its clouds and of what lies in the cluster."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pulumi import automation
+
+import programs
+from api.documents import FleetDocuments
+from programs import Context
+from tools.locate import locate
+
+DOUBLES = Path(__file__).resolve().parents[1] / "doubles"
+PACKAGES = ("aws", "gcp", "azure-native", "terraform-provider", "vultr", "kubernetes")
+ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "example"}
+
+Plain = dict[str, Any]
+
+
+class Rig:
+    """One backend, one stack, one store of doubles, all below `folder`."""
+
+    def __init__(self, folder: Path, documents: FleetDocuments, cluster: str = "us") -> None:
+        self.documents, self.cluster = documents, cluster
+        self.store = folder / "store"
+        plugins, backend, work = folder / "plugins", folder / "backend", folder / "work"
+        for each in (self.store, plugins, backend, work):
+            each.mkdir()
+        for package in PACKAGES:
+            starter = plugins / f"pulumi-resource-{package}"
+            starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{DOUBLES / "provider.py"}" {package}\n')
+            starter.chmod(0o755)
+        (work / "Pulumi.yaml").write_text(json.dumps({"name": "modelplane", "runtime": "python"}))
+        pulumi = locate("pulumi")
+        self._variables = {
+            "PULUMI_BACKEND_URL": f"file://{backend}",
+            "PULUMI_CONFIG_PASSPHRASE": "test",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PATH": os.pathsep.join([str(plugins), str(Path(sys.executable).parent), os.environ["PATH"]]),
+            "DOUBLE_STORE": str(self.store),
+            **ACCOUNT,
+        }
+        workspace = automation.LocalWorkspace(
+            work_dir=str(work),
+            program=self._program,
+            env_vars=self._variables,
+            pulumi_command=automation.PulumiCommand(str(Path(pulumi).parent.parent), skip_version_check=True),
+        )
+        self.stack = automation.Stack.create_or_select(f"prod.cluster.{cluster}", workspace)
+        self._last: Mapping[str, Any] | None = None
+
+    def _program(self) -> None:
+        from pulumi.runtime import is_dry_run  # noqa: PLC0415 - asked inside the program
+
+        reader = {f"prod.cluster.{self.cluster}": self._last}.get
+        programs.run(
+            Context(
+                documents=self.documents,
+                kind="cluster",
+                cluster=self.cluster,
+                reader=reader,
+                preview=is_dry_run(),
+                offline=is_dry_run(),
+            )
+        )
+
+    def preview(self) -> dict[str, int]:
+        return {str(key): count for key, count in self.stack.preview().change_summary.items()}
+
+    def up(self) -> dict[str, int]:
+        found = self.stack.up(continue_on_error=True)
+        self._last = {key: each.value for key, each in found.outputs.items()}
+        return dict(found.summary.resource_changes or {})
+
+    def outputs(self) -> Plain:
+        return {key: each.value for key, each in self.stack.outputs().items()}
+
+    def held(self, package: str = "aws") -> dict[str, Plain]:
+        """What the cloud holds, by id."""
+        file = self.store / f"{package}.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+    def journal(self, operation: str) -> list[str]:
+        """Names of what an operation was done to, in order."""
+        lines = [json.loads(line) for line in (self.store / "journal.jsonl").read_text().splitlines()]
+        return [name for found, _, name in lines if found == operation]
+
+    def go_wrong(self, *faults: Plain) -> None:
+        (self.store / "faults.json").write_text(json.dumps(list(faults)))
+
+    def state(self) -> str:
+        return json.dumps(self.stack.export_stack().deployment)

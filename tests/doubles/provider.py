@@ -1,0 +1,242 @@
+"""A provider that stands in for a cloud: the real engine talks to it, it checks arguments and keeps resources in files.
+
+Started as `provider.py PACKAGE`. `DOUBLE_STORE` names its folder: `<package>.json` holds what is there, in the order in
+which it was made, `faults.json` what goes wrong. A reference to what is not there is refused, and so is deleting what
+something else refers to.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent import futures
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf import json_format, struct_pb2
+from google.protobuf.empty_pb2 import Empty
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from doubles.outputs import CALLS, COMPUTED, REPLACED_BY, VERSIONS
+from doubles.schema import UNKNOWN, faults
+
+Plain = dict[str, Any]
+MARK = "-id-"
+
+
+class Store:
+    """What one cloud holds, by id."""
+
+    def __init__(self, folder: Path, package: str) -> None:
+        self._file, self._faults = folder / f"{package}.json", folder / "faults.json"
+        self._journal = folder / "journal.jsonl"
+
+    @contextmanager
+    def open(self) -> Iterator[dict[str, Plain]]:
+        with self._file.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            held: dict[str, Plain] = json.loads(self._file.read_text()) if self._file.exists() else {}
+            yield held
+            self._file.write_text(json.dumps(held, indent=1))
+
+    def note(self, operation: str, kind: str, name: str) -> None:
+        with self._journal.open("a") as journal:
+            journal.write(json.dumps([operation, kind, name]) + "\n")
+
+    def fault(self, operation: str, kind: str, name: str) -> Plain | None:
+        """The first fault that fits and still has turns left, which it loses one of."""
+        if not self._faults.exists():
+            return None
+        listed: list[Plain] = json.loads(self._faults.read_text())
+        for each in listed:
+            fits = each["op"] == operation and each.get("type", kind) == kind and each.get("name", name) in name
+            if fits and each.get("times", 1) > 0:
+                each["times"] = each.get("times", 1) - 1
+                self._faults.write_text(json.dumps(listed))
+                return each
+        return None
+
+
+class Double(provider_pb2_grpc.ResourceProviderServicer):
+    """The engine's calls; the ones that are missing are not made for what is tested."""
+
+    def __init__(self, package: str, store: Store) -> None:
+        self._package, self._store = package, store
+
+    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.ProviderHandshakeResponse()
+
+    def Attach(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return Empty()
+
+    def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return Empty()
+
+    def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return plugin_pb2.PluginInfo(version=VERSIONS.get(self._package, "99.0.0"))
+
+    def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.GetSchemaResponse(schema=json.dumps({"name": self._package, "version": "99.0.0"}))
+
+    def Parameterize(self, request: Any, context: Any) -> Any:  # noqa: N802
+        value = request.value
+        return provider_pb2.ParameterizeResponse(name=value.name, version=value.version)
+
+    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
+        same = plain(request.old_inputs or request.olds) == plain(request.news)
+        changes = provider_pb2.DiffResponse.DIFF_NONE if same else provider_pb2.DiffResponse.DIFF_SOME
+        return provider_pb2.DiffResponse(changes=changes)
+
+    def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.ConfigureResponse(supportsPreview=True)
+
+    def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
+        kind, news = kind_of(request.urn), plain(request.news)
+        found = faults(kind, news)
+        failures = [provider_pb2.CheckFailure(property="", reason=reason) for reason in found]
+        return provider_pb2.CheckResponse(inputs=struct(news), failures=failures)
+
+    def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802
+        kind = kind_of(request.urn)
+        olds, news = plain(request.old_inputs), plain(request.news)
+        changed = sorted(key for key in olds.keys() | news.keys() if olds.get(key) != news.get(key))
+        replaces = [key for key in changed if key in REPLACED_BY.get(kind, ())]
+        changes = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=changes, diffs=changed, replaces=replaces)
+
+    def Create(self, request: Any, context: Any) -> Any:  # noqa: N802
+        kind, name, inputs = kind_of(request.urn), name_of(request.urn), plain(request.properties)
+        if request.preview:
+            return provider_pb2.CreateResponse(properties=struct(computed(kind, name, inputs, known=False)))
+        self._fail("create", kind, name, context)
+        digest = hashlib.sha256(f"{request.urn}{os.urandom(8).hex()}".encode()).hexdigest()[:8]
+        made = f"{name.rpartition('/')[2]}{MARK}{digest}"
+        with self._store.open() as held:
+            for reference in references(inputs) if self._package != "kubernetes" else ():
+                if reference not in held:
+                    context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{kind} {name}: there is no {reference}")
+            held[made] = {"type": kind, "name": name, "inputs": inputs}
+        self._store.note("create", kind, name)
+        return provider_pb2.CreateResponse(
+            id=made, properties=struct(computed(kind, name, inputs, known=True, made=made))
+        )
+
+    def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
+        kind, name, inputs = kind_of(request.urn), name_of(request.urn), plain(request.news)
+        if not request.preview:
+            self._fail("update", kind, name, context)
+            with self._store.open() as held:
+                held[request.id]["inputs"] = inputs
+            self._store.note("update", kind, name)
+        properties = computed(kind, name, inputs, known=True, made=request.id)
+        return provider_pb2.UpdateResponse(properties=struct(properties))
+
+    def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
+        kind, name = kind_of(request.urn), name_of(request.urn)
+        with self._store.open() as held:
+            found = held.get(request.id)
+        if found is None:
+            return provider_pb2.ReadResponse()
+        properties = computed(kind, name, found["inputs"], known=True, made=request.id)
+        return provider_pb2.ReadResponse(id=request.id, properties=struct(properties), inputs=struct(found["inputs"]))
+
+    def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
+        kind, name = kind_of(request.urn), name_of(request.urn)
+        self._fail("delete", kind, name, context)
+        with self._store.open() as held:
+            for other, entry in held.items():
+                if other != request.id and request.id in set(references(entry["inputs"])):
+                    text = f"DependencyViolation: {kind} {name} is in use by {entry['type']} {entry['name']}"
+                    context.abort(grpc.StatusCode.FAILED_PRECONDITION, text)
+            held.pop(request.id, None)
+        self._store.note("delete", kind, name)
+        return Empty()
+
+    def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.InvokeResponse(**{"return": struct(CALLS[request.tok])})
+
+    def _fail(self, operation: str, kind: str, name: str, context: Any) -> None:
+        fault = self._store.fault(operation, kind, name)
+        if fault is not None:
+            context.abort(getattr(grpc.StatusCode, fault.get("code", "UNKNOWN")), fault["message"])
+
+
+def computed(kind: str, name: str, inputs: Plain, *, known: bool, made: str = "") -> Plain:
+    """The inputs with what a cloud adds; before it is made, what is added is unknown."""
+    added = {"arn": f"arn:{made}", "name": made} | COMPUTED.get(kind, {})
+    return laid_over(inputs, added if known else unknown(added))
+
+
+def laid_over(inputs: Any, added: Any) -> Any:
+    """The inputs, and at every depth what is added where they say nothing."""
+    if not (isinstance(inputs, Mapping) and isinstance(added, Mapping)):
+        return added if inputs is None else inputs
+    return {**added, **{key: laid_over(value, added.get(key)) for key, value in inputs.items()}}
+
+
+def unknown(value: Any) -> Any:
+    return {key: unknown(item) for key, item in value.items()} if isinstance(value, Mapping) else UNKNOWN
+
+
+def references(value: Any) -> Iterator[str]:
+    """Ids of other resources anywhere in the inputs."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from references(item)
+    elif isinstance(value, str) and MARK in value and " " not in value and "{" not in value:
+        yield value.removeprefix("arn:")
+
+
+def kind_of(urn: str) -> str:
+    return urn.split("::")[2].rpartition("$")[2]
+
+
+def name_of(urn: str) -> str:
+    return urn.split("::", 3)[3]
+
+
+def plain(found: Any) -> Plain:
+    return whole(json_format.MessageToDict(found))
+
+
+def whole(value: Any) -> Any:
+    """Numbers as they were written: the wire has floats only."""
+    if isinstance(value, Mapping):
+        return {key: whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def struct(found: Plain) -> struct_pb2.Struct:
+    made = struct_pb2.Struct()
+    json_format.ParseDict(found, made)
+    return made
+
+
+def main() -> None:
+    package = sys.argv[1]
+    server = grpc.server(futures.ThreadPoolExecutor(4), options=[("grpc.max_receive_message_length", -1)])
+    store = Store(Path(os.environ["DOUBLE_STORE"]), package)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Double(package, store), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+    server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    main()
