@@ -5,6 +5,7 @@ Rules of deployments, caches and services are in modules beside this one; all of
 
 from collections.abc import Collection, Iterator
 
+from api.aws import efa_cards
 from api.base import API_VERSION, Kind, Path
 from api.caches import ModelCache
 from api.clusters import InferenceCluster, NodePool
@@ -15,6 +16,7 @@ from api.fleets import Fleet
 from api.model_checks import cache_problems, deployment_problems, members
 from api.names import SYSTEM_NAMESPACE
 from api.problems import suggestion
+from api.recipes import EKSRecipe
 from api.routing import ModelEndpoint, ModelService
 from api.routing_checks import Backends, endpoint_problems, service_problems
 from api.surroundings import CheckCel, Describe, Fits, Surroundings
@@ -73,6 +75,7 @@ def _classes(cluster: InferenceCluster, around: Surroundings) -> Iterator[Proble
             yield around.problem(cluster, "IC-F1", path, message, hint)
         elif pool.class_name in around.documents.classes:
             yield from _recipe(cluster, pool, path, around)
+            yield from _efa(cluster, pool, index, around)
 
 
 def _recipe(cluster: InferenceCluster, pool: NodePool, path: Path, around: Surroundings) -> Iterator[Problem]:
@@ -83,6 +86,16 @@ def _recipe(cluster: InferenceCluster, pool: NodePool, path: Path, around: Surro
     rule, what = ("IC-N8", f"is a recipe for {recipe.provider}") if recipe else ("IC-F2", f"has no {source} recipe")
     hint = f"name a class whose provisioning.provider is {source}"
     yield around.problem(cluster, rule, path, f"class {pool.class_name} {what}", hint)
+
+
+def _efa(cluster: InferenceCluster, pool: NodePool, index: int, around: Surroundings) -> Iterator[Problem]:
+    """IC-N6, for the machines of a class: AWS would refuse the network cards, and that late."""
+    recipe = around.documents.classes[pool.class_name].spec.provisioning
+    wants = pool.fabric is not None and pool.fabric.type == "EFA"
+    if wants and isinstance(recipe, EKSRecipe) and efa_cards(recipe.eks.instance_type) is None:
+        message = f"EFA is not available on EKS with {recipe.eks.instance_type}, the machine of class {pool.class_name}"
+        hint = "take an instance type with EFA, such as p5.48xlarge, or remove the fabric"
+        yield around.problem(cluster, "IC-N6", ("spec", "nodePools", index, "fabric", "type"), message, hint)
 
 
 def _cache_storage(cluster: InferenceCluster, around: Surroundings) -> Iterator[Problem]:

@@ -122,6 +122,16 @@ def test_d18_the_ports_that_routing_expects_are_fine(tmp_path: Path) -> None:
     assert problems(tmp_path, pair(PREFILL, half("Decode", args=["--port=8001"]))) == ()
 
 
+@pytest.mark.parametrize(("machine", "is_fine"), {"p5en.48xlarge": True, "g6.xlarge": False}.items())
+def test_d20_a_machine_without_efa_is_refused_where_the_fabric_asks_for_it(
+    machine: str, is_fine: bool, tmp_path: Path
+) -> None:
+    where = "spec.provisioning.eks.instanceType"
+    listed = [changed(each, where, machine) if each["kind"] == "InferenceClass" else each for each in beside("EKS")]
+    found = problems(tmp_path, cluster_of("EKS", fabric={"type": "EFA"}), *listed)
+    assert [problem.path for problem in found] == ([] if is_fine else ["spec.nodePools[0].fabric.type"])
+
+
 def test_d21_a_pool_name_that_aks_would_refuse_is_an_error_there_only(tmp_path: Path) -> None:
     (tmp_path / "aks").mkdir()
     (tmp_path / "eks").mkdir()
