@@ -11,6 +11,7 @@ from api.commands import flag, words
 from api.images import ROUTING_SIDECAR
 from api.replicas import ReplicaEngine, ReplicaMember
 from components.mirrors import mirrored_image
+from components.serving_manifests import MODEL_EXPRESS_ADDRESS
 from components.setting import ENGINE_PORT, Plain, Setting, is_gang, object_metadata
 
 CLAIM = "devices"
@@ -18,7 +19,6 @@ MODEL_MOUNT = "/mnt/models"
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of shared memory, not a temporary file
 DECODE_PORT = 8001
 NIXL_PORT = "5557"
-MODEL_EXPRESS = "modelexpress-server:8001"
 QUEUE = "modelplane"
 
 _STANDARD_GANG = (
@@ -172,8 +172,8 @@ def _has_model_express(setting: Setting) -> bool:
 def _model_express(claim: str) -> list[Plain]:
     """Where the server is and which weights these are. The older variable still wins in clients, so both are set."""
     values = {
-        "MX_SERVER_ADDRESS": MODEL_EXPRESS,
-        "MODEL_EXPRESS_URL": MODEL_EXPRESS,
+        "MX_SERVER_ADDRESS": MODEL_EXPRESS_ADDRESS,
+        "MODEL_EXPRESS_URL": MODEL_EXPRESS_ADDRESS,
         "MX_MODEL_REVISION": claim,
         "MX_P2P_METADATA": "1",
     }

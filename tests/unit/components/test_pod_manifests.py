@@ -87,7 +87,7 @@ def test_the_address_of_a_leader() -> None:
 def test_model_express() -> None:
     for container in engines(a_setting(GANG, cache="qwen3-coder", stack="Dynamo")).values():
         found = values(container)
-        assert found["MX_SERVER_ADDRESS"] == found["MODEL_EXPRESS_URL"] == "modelexpress-server:8001"
+        assert found["MX_SERVER_ADDRESS"] == found["MODEL_EXPRESS_URL"] == "modelexpress-server.modelplane-system:8001"
         assert found["MX_MODEL_REVISION"] == "modelcache-ml-team-qwen3-coder-c65e4"
         assert found["MX_P2P_METADATA"] == "1"
         assert found["POD_UID"] == {"fieldRef": {"fieldPath": "metadata.uid"}}

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import pytest
 from stack_parts import ALL_DEFINITIONS, a_site, parts_of, parts_of_hub
 
+from components.charts import STACK_CHARTS, HelmRelease
 from components.definitions import applied, cleaned
 from components.installation import Part
+from components.rights import cluster_rules, hub_rules
 from components.serving_manifests import MODEL_EXPRESS_ADDRESS
 
 QUEUES = {"modelplane-root", "modelplane"}
@@ -146,3 +148,32 @@ def test_a_definition_is_applied_without_what_the_server_owns() -> None:
 
 def test_engines_reach_the_server_from_every_namespace() -> None:
     assert MODEL_EXPRESS_ADDRESS == "modelexpress-server.modelplane-system:8001"
+
+
+PLURALS = {
+    "Gateway": "gateways",
+    "Queue": "queues",
+    "Role": "roles",
+    "RoleBinding": "rolebindings",
+    "CustomResourceDefinition": "customresourcedefinitions",
+    "IPAddressPool": "ipaddresspools",
+    "L2Advertisement": "l2advertisements",
+}
+
+
+@pytest.mark.parametrize("stack", ["Standard", "Dynamo", "hub"])
+def test_the_printed_role_allows_every_object_that_is_made_where_charts_are_found(stack: str) -> None:
+    off = {"enabled": False}
+    if stack == "hub":
+        parts = parts_of_hub(charts={"traefik": off, "metallb": off})
+        rules = hub_rules(charts=False, definitions=True, metallb=True)
+    else:
+        charts = {name: off for names in STACK_CHARTS.values() for name in names}
+        parts = parts_of(stack, charts=charts)  # type: ignore[arg-type]  # a table of texts
+        rules = cluster_rules(charts=False, definitions=True, is_dynamo=stack == "Dynamo")
+    allowed = {(rule.group, resource) for rule in rules if "create" in rule.verbs for resource in rule.resources}
+    for part in parts:
+        assert not isinstance(part.content, HelmRelease)
+        group, _, _ = part.content["apiVersion"].rpartition("/")
+        kind = part.content["kind"]
+        assert (group, PLURALS.get(kind, f"{kind.lower()}s")) in allowed
