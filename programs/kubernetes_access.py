@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from api.errors import ModelplaneError
+from programs.exec_credentials import NoCredentials, authenticated
 
 TIMEOUT_SECONDS = 5.0
 
@@ -38,6 +39,8 @@ def parse_kubeconfig(text: str) -> dict[str, Any]:
 def single_config(kubeconfig: str) -> SingleConfig:
     """The kubeconfig's current context.
 
+    A command in it is run, and what it hands out is put in its place.
+
     Raises:
         BadKubeconfig: the kubeconfig cannot be used.
 
@@ -49,7 +52,12 @@ def single_config(kubeconfig: str) -> SingleConfig:
         raise BadKubeconfig(f"the kubeconfig cannot be used: {type(error).__name__}") from None
     if single is None:
         raise BadKubeconfig("the kubeconfig has no current context", hint="set current-context in it")
-    return single
+    if single.user is None:
+        return single
+    try:
+        return single._replace(user=authenticated(single.user))
+    except NoCredentials as error:
+        raise BadKubeconfig(error.message, hint=error.hint) from None
 
 
 def connect(kubeconfig: str, *, timeout: float = TIMEOUT_SECONDS) -> Client:

@@ -1,5 +1,6 @@
 """A bare cluster with each fault in turn: a condition with its reason and a way out, and never a traceback."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,6 +118,18 @@ def test_the_printed_role_is_enough_and_less_is_told(cluster: Bare) -> None:
     found = {each.type: each for each in asked(a_user(cluster, "less", (*less, extra))).conditions}["RightsSufficient"]
     assert (found.status, found.reason) == ("False", "RightsMissing")
     assert "create deployments.apps, create resourceclaimtemplates.resource.k8s.io" in found.message
+
+
+def test_a_command_in_the_kubeconfig_is_run_for_a_token(cluster: Bare) -> None:
+    [user] = yaml.safe_load(a_user(cluster, "by-command", RULES))["users"]
+    status = json.dumps({"status": {"token": user["user"]["token"]}})
+    config = changed(cluster.kubeconfig)
+    version = "client.authentication.k8s.io/v1"
+    config["users"][0]["user"] = {"exec": {"apiVersion": version, "command": "echo", "args": [status]}}
+    assert told(yaml.safe_dump(config))["RightsSufficient"] == ("True", "RightsSufficient")
+    config["users"][0]["user"]["exec"]["command"] = "no-such-command"
+    [found] = asked(yaml.safe_dump(config)).conditions
+    assert (found.status, found.reason) == ("False", "BadCredentials")
 
 
 def test_each_fault_goes_with_its_cause(cluster: Bare) -> None:

@@ -97,12 +97,13 @@ class Bare:
             wanted = [FINALIZER] if used else []
             if metadata.get("finalizers", []) != wanted:
                 self.patch(path, {"metadata": {"finalizers": wanted or None}})
-            if not found.get("status"):
+            conditions = (found.get("status") or {}).get("conditions") or []
+            if not any((each["type"], each["status"]) == ("Accepted", "True") for each in conditions):
                 accepted = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": ""}
                 accepted["lastTransitionTime"] = "2026-01-01T00:00:00Z"
                 self.patch(f"{path}/status", {"status": {"conditions": [accepted]}})
             for gateway in used:
-                if not gateway.get("status"):
+                if not (gateway.get("status") or {}).get("addresses"):
                     where = f"{GATEWAYS}/namespaces/{gateway['metadata']['namespace']}/gateways"
                     address = [{"type": "IPAddress", "value": self.site.ranges.gateway}]
                     self.patch(f"{where}/{gateway['metadata']['name']}/status", {"status": {"addresses": address}})
