@@ -115,6 +115,7 @@ def as_last_seen(declared: ClusterOutputs, last: ClusterOutputs | None) -> Clust
             "kube_system_uid": last.kube_system_uid,
             "foreign_namespaces": last.foreign_namespaces,
             "foreign_definitions": last.foreign_definitions,
+            "conditions": last.conditions,
         }
     )
 

@@ -33,6 +33,7 @@ from api.pods import PullSecret
 from api.routing import InferenceGateway
 from components.charts import STACK_CHARTS
 from programs import Context, cluster, gateway
+from programs.conditions import condition
 from programs.outputs import (
     UNKNOWN,
     CacheState,
@@ -181,6 +182,20 @@ def test_a_cluster_that_stops_answering_keeps_what_it_said_and_when_that_was(pro
     assert third.unreachable_since == THEN
     probes.answer = Answer(reachable=True, kube_system_uid="uid", nodes={"gpu": 1})
     assert ClusterOutputs.model_validate(ran("cluster.us", a_directory(), {"cluster.us": third}).exports) == first
+
+
+def test_what_is_found_of_a_cluster_s_fitness_is_exported_with_its_time(probes: Probes) -> None:
+    fault = condition("PoolsLabelled", status=False, reason="PoolUnlabelled", message="label them")
+    probes.answer = Answer(reachable=True, kube_system_uid="uid", nodes={"gpu": 1}, conditions=(fault,))
+    first = ClusterOutputs.model_validate(ran("cluster.us", a_directory()).exports)
+    assert first.conditions == (fault.model_copy(update={"last_transition_time": NOW}),)
+    earlier = first.model_copy(update={"conditions": (fault.model_copy(update={"last_transition_time": THEN}),)})
+    second = ClusterOutputs.model_validate(ran("cluster.us", a_directory(), {"cluster.us": earlier}).exports)
+    assert second.conditions == earlier.conditions
+    previewed = ran("cluster.us", a_directory(), {"cluster.us": earlier}, preview=True).exports
+    assert ClusterOutputs.model_validate(previewed).conditions == earlier.conditions
+    hub = GatewayOutputs.model_validate(ran("gateway", a_directory()).exports)
+    assert [each.type for each in hub.conditions] == ["ControllerReady", "Ready", "PoolsLabelled"]
 
 
 def test_a_preview_asks_nobody(probes: Probes) -> None:
