@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from builders import document
 from pulumi import automation
 
 import programs
 from api.documents import FleetDocuments
+from api.routing import InferenceGateway
 from programs import Context
 from tools.locate import locate
 
@@ -19,6 +21,10 @@ PACKAGES = ("aws", "gcp", "azure-native", "terraform-provider", "vultr", "kubern
 ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "example"}
 
 Plain = dict[str, Any]
+
+DOOR = InferenceGateway.parse(
+    document("InferenceGateway", "default", {"backend": "Traefik", "traefik": {"version": "37.0.0"}})
+)
 
 
 class Rig:

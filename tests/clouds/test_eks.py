@@ -3,21 +3,17 @@
 from pathlib import Path
 
 import pytest
-from builders import a_fleet, document
-from clouds.rig import Rig
+from builders import a_fleet
+from clouds.rig import DOOR, Rig
 from pulumi import automation
 from sites import a_cloud_class, a_cloud_cluster, a_cloud_pool
 from states import documents_of
 
 from api.documents import FleetDocuments
-from api.routing import InferenceGateway
 from programs.outputs import ClusterOutputs
 
 pytestmark = pytest.mark.engine
 
-DOOR = InferenceGateway.parse(
-    document("InferenceGateway", "default", {"backend": "Traefik", "traefik": {"version": "37.0.0"}})
-)
 BOUGHT = {"capacityReservationId": "cr-0a1b"}
 FLEET = a_fleet(
     "prod",

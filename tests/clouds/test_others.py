@@ -1,0 +1,43 @@
+"""A cluster on Azure and on Vultr, from an empty backend to nothing left, on the real engine with doubles."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import a_fleet
+from clouds.rig import DOOR, Rig
+from sites import a_cloud_class, a_cloud_cluster, a_cloud_pool, credentials
+from states import documents_of
+
+from programs.outputs import ClusterOutputs
+
+pytestmark = pytest.mark.engine
+
+POOLS: dict[str, dict[str, Any]] = {
+    "AKS": {"fabric": {"type": "InfiniBand"}},
+    "Vultr": {},
+}
+STORES = {"AKS": "azure-native", "Vultr": "vultr"}
+CLASSES = {"AKS": "modelplane-rwx-fs", "Vultr": None}
+
+
+@pytest.mark.parametrize("source", POOLS)
+def test_a_cluster_from_nothing_to_nothing(source: str, tmp_path: Path) -> None:
+    fleet = a_fleet(
+        "prod",
+        gateway={"kubeconfigSecretRef": {"name": "hub"}},
+        servingStack={"inferencePools": False},
+        deletion={"protectClusters": False},
+        credentials=credentials(source),
+    )
+    cluster = a_cloud_cluster(source, pools=[a_cloud_pool(source, **POOLS[source])])
+    rig = Rig(tmp_path, documents_of(fleet, DOOR, a_cloud_class(source), cluster))
+    planned = rig.preview()
+    assert rig.held(STORES[source]) == {}
+    made = rig.up()
+    assert made == planned
+    outputs = ClusterOutputs.model_validate(rig.outputs())
+    assert (outputs.reachable, outputs.storage_class) == (False, CLASSES[source])
+    assert rig.up() == {"same": sum(made.values())}
+    rig.stack.destroy()
+    assert rig.held(STORES[source]) == {}
