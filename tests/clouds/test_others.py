@@ -1,4 +1,4 @@
-"""A cluster on Azure and on Vultr, from an empty backend to nothing left, on the real engine with doubles."""
+"""A cluster on Google Cloud, Azure and Vultr, from an empty backend to nothing left, on the real engine with doubles."""
 
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ from programs.outputs import ClusterOutputs
 pytestmark = pytest.mark.engine
 
 POOLS: dict[str, dict[str, Any]] = {
+    "GKE": {},
     "AKS": {"fabric": {"type": "InfiniBand"}},
     "Vultr": {},
 }
-STORES = {"AKS": "azure-native", "Vultr": "vultr"}
-CLASSES = {"AKS": "modelplane-rwx-fs", "Vultr": None}
+STORES = {"GKE": "gcp", "AKS": "azure-native", "Vultr": "vultr"}
+CLASSES = {"GKE": "modelplane-rwx", "AKS": "modelplane-rwx-fs", "Vultr": None}
 
 
 @pytest.mark.parametrize("source", POOLS)
