@@ -1,4 +1,4 @@
-"""A cluster on Google Cloud, Azure and Vultr, from an empty backend to nothing left, on the real engine with doubles."""
+"""A cluster on Google Cloud, Azure and Vultr, from nothing to nothing left, on the real engine with doubles."""
 
 from pathlib import Path
 from typing import Any
