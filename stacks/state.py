@@ -17,6 +17,7 @@ from api.names import StackName
 from stacks.environment import BACKEND, FILE, Environment, default_backend, environment_of
 
 if TYPE_CHECKING:
+    from programs.outputs import Outputs
     from stacks.engine import Engine
     from stacks.status import FleetOutputs
 
@@ -115,6 +116,10 @@ def discard(directory: Path) -> None:
             raise ModelplaneError(said, where=f"stack {stack}", hint=hint, code="MP344")
 
 
+PLACEHOLDER = "[secret]"
+"""What the Pulumi CLI shows in place of a secret output, whatever its type."""
+
+
 def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[ModelplaneError]]":
     """Last outputs of all stacks of a fleet, secrets left out, and why some of them cannot be read."""
     from programs.outputs import (
@@ -134,7 +139,8 @@ def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[Modelplan
 
     def look(stack: StackName) -> Outputs | ModelplaneError | None:
         try:
-            return read(pulumi.outputs, str(stack), MODELS[stack.kind])
+            model = MODELS[stack.kind]
+            return read(lambda name: without_placeholders(pulumi.outputs(name), model), str(stack), model)
         except ModelplaneError as error:
             return error
 
@@ -157,6 +163,14 @@ def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[Modelplan
         routing=single(RoutingOutputs),
     )
     return outputs, [seen for _, seen in found if isinstance(seen, ModelplaneError)]
+
+
+def without_placeholders(outputs: Mapping[str, Any] | None, model: "type[Outputs]") -> Mapping[str, Any] | None:
+    """Outputs without the placeholders of secrets, except where the model cannot do without a text."""
+    if outputs is None:
+        return None
+    needed = {field.alias or name for name, field in model.model_fields.items() if field.is_required()}
+    return {key: value for key, value in outputs.items() if value != PLACEHOLDER or key in needed}
 
 
 class _Pulumi:

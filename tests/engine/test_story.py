@@ -43,6 +43,7 @@ def transcript() -> list[Done]:
 def state(fleet: Scratch) -> dict[tuple[str, str], dict[str, Any]]:
     """`status -o json` by kind and name."""
     done = fleet.run("status", "-o", "json")
+    assert (done.code, done.err) == (0, "")
     return {(item["kind"], item["metadata"]["name"]): item for item in done.json()["items"]}
 
 
