@@ -5,7 +5,7 @@ together are a discriminated union. A block that is missing or belongs to anothe
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
@@ -20,7 +20,16 @@ class Choice(Model):
     _rules: ClassVar[dict[str, str]]
     """Every value of the field, with the id of the rule that asks for its block."""
     _foreign_rule: ClassVar[str]
-    _value: ClassVar[str]
+
+    @classmethod
+    def _value(cls) -> str:
+        """The one value of the field that this model is for."""
+        return str(get_args(cls.model_fields[cls._field].annotation)[0])
+
+    @classmethod
+    def block_name(cls) -> str:
+        """Name of the block that belongs to the value."""
+        return cls._value().lower()
 
     @model_validator(mode="before")
     @classmethod
@@ -36,15 +45,15 @@ class Choice(Model):
         present = {name for name in data if data[name] is not None}
         for value, rule in cls._rules.items():
             name = value.lower()
-            if value == cls._value and name not in present and present <= known:
+            if value == cls._value() and name not in present and present <= known:
                 even = "" if cls._block_required() else ", even if empty"
                 hint = f"add the {name} block, or name another {cls._field}"
                 yield Fault(rule, (name,), f"{cls._field} {value} needs this block{even}", hint)
-            if value != cls._value and name in present:
+            if value != cls._value() and name in present:
                 hint = f"remove it, or set {cls._field}: {value}"
-                yield Fault(cls._foreign_rule, (name,), f"does not belong to {cls._field} {cls._value}", hint)
+                yield Fault(cls._foreign_rule, (name,), f"does not belong to {cls._field} {cls._value()}", hint)
 
     @classmethod
     def _block_required(cls) -> bool:
-        block = cls.model_fields[cls._value.lower()].annotation
+        block = cls.model_fields[cls.block_name()].annotation
         return any(info.is_required() for info in getattr(block, "model_fields", {}).values())

@@ -77,6 +77,9 @@ class VultrNodes(Model):
     """What the plan brings, for people and node labels."""
 
 
+Nodes = GKENodes | EKSNodes | AKSNodes | NebiusNodes | VultrNodes
+
+
 class Recipe(Choice):
     """What the recipes have in common: rules ICL-V1 to ICL-V5 and ICL-N1."""
 
@@ -90,85 +93,56 @@ class Recipe(Choice):
         "Vultr": "ICL-V5",
     }
 
+    @property
+    def block(self) -> Nodes:
+        """The provider's own block."""
+        nodes: Nodes = getattr(self, self.block_name())
+        return nodes
+
 
 class GKERecipe(Recipe):
     """Nodes that GKE makes."""
-
-    _value: ClassVar[str] = "GKE"
 
     provider: Literal["GKE"]
     """The cloud that makes the nodes."""
     gke: GKENodes
     """What to ask GKE for."""
 
-    @property
-    def block(self) -> GKENodes:
-        """The provider's own block."""
-        return self.gke
-
 
 class EKSRecipe(Recipe):
     """Nodes that EKS makes."""
-
-    _value: ClassVar[str] = "EKS"
 
     provider: Literal["EKS"]
     """The cloud that makes the nodes."""
     eks: EKSNodes
     """What to ask EKS for."""
 
-    @property
-    def block(self) -> EKSNodes:
-        """The provider's own block."""
-        return self.eks
-
 
 class AKSRecipe(Recipe):
     """Nodes that AKS makes."""
-
-    _value: ClassVar[str] = "AKS"
 
     provider: Literal["AKS"]
     """The cloud that makes the nodes."""
     aks: AKSNodes
     """What to ask AKS for."""
 
-    @property
-    def block(self) -> AKSNodes:
-        """The provider's own block."""
-        return self.aks
-
 
 class NebiusRecipe(Recipe):
     """Nodes that Nebius makes."""
-
-    _value: ClassVar[str] = "Nebius"
 
     provider: Literal["Nebius"]
     """The cloud that makes the nodes."""
     nebius: NebiusNodes
     """What to ask Nebius for."""
 
-    @property
-    def block(self) -> NebiusNodes:
-        """The provider's own block."""
-        return self.nebius
-
 
 class VultrRecipe(Recipe):
     """Nodes that Vultr makes."""
-
-    _value: ClassVar[str] = "Vultr"
 
     provider: Literal["Vultr"]
     """The cloud that makes the nodes."""
     vultr: VultrNodes
     """What to ask Vultr for."""
-
-    @property
-    def block(self) -> VultrNodes:
-        """The provider's own block."""
-        return self.vultr
 
 
 Provisioning = Annotated[

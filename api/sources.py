@@ -156,7 +156,7 @@ class AnySource(Choice):
     @property
     def cloud(self) -> CloudCluster | None:
         """The cloud's own block; None for a cluster that was handed over."""
-        block = getattr(self, self._value.lower())
+        block = getattr(self, self.block_name())
         return block if isinstance(block, CloudCluster) else None
 
     @property
@@ -182,8 +182,6 @@ class CloudSource(AnySource):
 class ExistingSource(AnySource):
     """A cluster that was handed over."""
 
-    _value: ClassVar[str] = "Existing"
-
     source: Literal["Existing"]
     """Where the cluster comes from; cannot change once the cluster is made."""
     existing: ExistingCluster
@@ -192,8 +190,6 @@ class ExistingSource(AnySource):
 
 class GKESource(CloudSource):
     """A cluster to be made on Google Cloud."""
-
-    _value: ClassVar[str] = "GKE"
 
     source: Literal["GKE"]
     """Where the cluster comes from; cannot change once the cluster is made."""
@@ -204,8 +200,6 @@ class GKESource(CloudSource):
 class EKSSource(CloudSource):
     """A cluster to be made on AWS."""
 
-    _value: ClassVar[str] = "EKS"
-
     source: Literal["EKS"]
     """Where the cluster comes from; cannot change once the cluster is made."""
     eks: EKSCluster
@@ -214,8 +208,6 @@ class EKSSource(CloudSource):
 
 class AKSSource(CloudSource):
     """A cluster to be made on Azure."""
-
-    _value: ClassVar[str] = "AKS"
 
     source: Literal["AKS"]
     """Where the cluster comes from; cannot change once the cluster is made."""
@@ -226,8 +218,6 @@ class AKSSource(CloudSource):
 class NebiusSource(CloudSource):
     """A cluster to be made on Nebius."""
 
-    _value: ClassVar[str] = "Nebius"
-
     source: Literal["Nebius"]
     """Where the cluster comes from; cannot change once the cluster is made."""
     nebius: NebiusCluster
@@ -236,8 +226,6 @@ class NebiusSource(CloudSource):
 
 class VultrSource(CloudSource):
     """A cluster to be made on Vultr."""
-
-    _value: ClassVar[str] = "Vultr"
 
     source: Literal["Vultr"]
     """Where the cluster comes from; cannot change once the cluster is made."""
