@@ -10,7 +10,7 @@ import pulumi
 from api import names
 from api.clusters import InferenceCluster
 from api.documents import FleetDocuments
-from api.errors import InvocationError, ModelplaneError
+from api.errors import ModelplaneError
 from api.fixed import cluster_changes
 from api.fleets import serving_stack_for
 from components.charts import Mirrors, serving_releases
@@ -35,7 +35,7 @@ def program(context: Context) -> None:
         MissingCloudSdk: the SDK of the cluster's cloud is not installed.
 
     """
-    cluster = _document(context)
+    cluster = context.cluster_document()
     last = context.last(ClusterOutputs)
     workloads = context.read(WorkloadsOutputs, "workloads", cluster.name)
     declared = declared_outputs(context.documents, cluster, last, workloads, assumed=context.preview and last is None)
@@ -135,31 +135,18 @@ def namespaces_used(context: Context) -> set[str]:
     held = {state.namespace for state in workloads.replicas.values()} if workloads else set()
     held |= {key.partition("/")[0] for key in workloads.caches} if workloads else set()
     written = {namespace for namespace, _ in (*context.documents.deployments, *context.documents.caches)}
-    document, settings = _document(context), serving_stack_for(context.fleet, context.cluster_name)
+    document, settings = context.cluster_document(), serving_stack_for(context.fleet, context.cluster_name)
     charts = {release.namespace for release in serving_releases(document.spec.stack, settings, Mirrors())}
     return {names.SYSTEM_NAMESPACE, *written, *charts, *held}
 
 
 def definitions_used(context: Context) -> set[str]:
     """Definitions this fleet would apply on this cluster, and that of its gangs, which tells what the cluster can."""
-    stack = _document(context).spec.stack
+    stack = context.cluster_document().spec.stack
     gangs = {GANG_SOFTWARE[stack][1]}
     if not serving_stack_for(context.fleet, context.cluster_name).crds.enabled:
         return gangs
     return gangs | {name for source in serving_definitions(stack) for name in DEFINITIONS[source.name]}
-
-
-def _document(context: Context) -> InferenceCluster:
-    name = context.cluster_name
-    cluster = context.documents.clusters.get(name)
-    if cluster is None:
-        raise InvocationError(
-            f"cluster {name} is not in the documents any more",
-            where=str(context.documents.directory),
-            hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
-            code="MP132",
-        )
-    return cluster
 
 
 def _pools(

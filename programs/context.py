@@ -9,6 +9,7 @@ from typing import TypeVar
 import pulumi
 
 from api import names
+from api.clusters import InferenceCluster
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, ModelplaneError
 from api.fleets import Fleet
@@ -97,6 +98,24 @@ class Context:
         if self.cluster is None:
             raise InvocationError(f"a {self.kind} stack names its cluster", code="MP131")
         return self.cluster
+
+    def cluster_document(self) -> InferenceCluster:
+        """The document of the cluster this stack belongs to.
+
+        Raises:
+            InvocationError: it is not among the documents any more.
+
+        """
+        name = self.cluster_name
+        found = self.documents.clusters.get(name)
+        if found is None:
+            raise InvocationError(
+                f"cluster {name} is not in the documents any more",
+                where=str(self.documents.directory),
+                hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
+                code="MP132",
+            )
+        return found
 
     def kubeconfig(self, found: str) -> str:
         """The kubeconfig a provider is given: the cluster's own, but one that leads nowhere where none is called."""

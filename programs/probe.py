@@ -19,7 +19,7 @@ from api.base import Condition
 from programs.examination import examine
 from programs.findings import Wanted, conditions, unreachable
 from programs.kubernetes_access import BadKubeconfig, connect
-from programs.outputs import ClusterOutputs, ObservedDevices
+from programs.outputs import ClusterOutputs, ObservedDevices, PoolFacts
 
 _REFUSALS = {401: "BadCredentials", 403: "RightsMissing"}
 
@@ -70,12 +70,7 @@ def merge(answer: Answer, last: ClusterOutputs | None, now: str) -> Callable[[Cl
             update = {"reachable": False, "reason": answer.reason, "unreachable_since": since}
             return as_last_seen(declared, last).model_copy(update=update)
         pools = tuple(
-            pool.model_copy(
-                update={
-                    "observed": (answer.observed or {}).get(pool.name, ()),
-                    "nodes": pool.nodes.model_copy(update={"present": (answer.nodes or {}).get(pool.name, 0)}),
-                }
-            )
+            _seen(pool, (answer.observed or {}).get(pool.name, ()), (answer.nodes or {}).get(pool.name, 0))
             for pool in declared.pools
         )
         return declared.model_copy(
@@ -90,20 +85,19 @@ def merge(answer: Answer, last: ClusterOutputs | None, now: str) -> Callable[[Cl
     return lay_over
 
 
+def _seen(pool: PoolFacts, observed: tuple[ObservedDevices, ...], present: int | None) -> PoolFacts:
+    """A declared pool with the devices its nodes publish and the number of nodes that are there."""
+    nodes = pool.nodes.model_copy(update={"present": present})
+    return pool.model_copy(update={"observed": observed, "nodes": nodes})
+
+
 def as_last_seen(declared: ClusterOutputs, last: ClusterOutputs | None) -> ClusterOutputs:
     """Declared outputs with what the cluster showed when it was last asked; without such an answer as they are."""
     if last is None:
         return declared
     kept = {pool.name: pool for pool in last.pools}
     pools = tuple(
-        pool.model_copy(
-            update={
-                "observed": kept[pool.name].observed,
-                "nodes": pool.nodes.model_copy(update={"present": kept[pool.name].nodes.present}),
-            }
-        )
-        if pool.name in kept
-        else pool
+        _seen(pool, kept[pool.name].observed, kept[pool.name].nodes.present) if pool.name in kept else pool
         for pool in declared.pools
     )
     return declared.model_copy(

@@ -4,7 +4,7 @@ import pulumi
 from pulumi import ResourceOptions
 
 from api.clusters import InferenceCluster
-from api.errors import InvocationError, MissingInput
+from api.errors import MissingInput
 from api.fixed import cluster_changes
 from api.fleets import ServingStackSettings, serving_stack_for
 from api.terms import Stack
@@ -78,14 +78,6 @@ def capabilities_of(stack: Stack, settings: ServingStackSettings, cluster: Clust
 
 
 def _document(context: Context, cluster: ClusterOutputs) -> InferenceCluster:
-    name = context.cluster_name
-    document = context.documents.clusters.get(name)
-    if document is None:
-        raise InvocationError(
-            f"cluster {name} is not in the documents any more",
-            where=str(context.documents.directory),
-            hint=f"put its document back, or take it out with `modelplane up --delete-cluster {name}`",
-            code="MP132",
-        )
+    document = context.cluster_document()
     refuse_changes(document, cluster_changes(document, deployed_cluster(cluster.inputs)))
     return document
