@@ -1,7 +1,7 @@
 """ModelReplica: one placed replica on one cluster, as the workloads, claims and routing objects that serve it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pulumi
@@ -9,7 +9,6 @@ from pulumi import ComponentResource, Output, ResourceOptions
 from pydantic.alias_generators import to_camel
 
 from api import replicas as kinds
-from api.terms import Stack
 from components import picker_manifests as pickers
 from components import replica_manifests as manifests
 from components.gang_manifests import FIXED
@@ -20,20 +19,8 @@ from components.setting import Setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelReplicaArgs:
+class ModelReplicaArgs(Setting):
     """One replica as the ledger has it, what its cluster can do, and the labels all its objects carry."""
-
-    replica: kinds.ModelReplica
-    stack: Stack = "Standard"
-    inference_pools: bool = False
-    fast_pools: frozenset[str] = frozenset()
-    image_mirror: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def setting(self) -> Setting:
-        """The same for the functions that write manifests."""
-        return Setting(**vars(self))
 
 
 class ModelReplica(ComponentResource):
@@ -48,9 +35,8 @@ class ModelReplica(ComponentResource):
 
     def __init__(self, name: str, args: ModelReplicaArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("modelplane:index:ModelReplica", name, {"cluster": args.replica.spec.cluster_name}, opts)
-        setting = args.setting
-        workloads = {engine.name: self._engine(name, setting, engine) for engine in args.replica.spec.engines}
-        self.picker = self._routing(name, setting)
+        workloads = {engine.name: self._engine(name, args, engine) for engine in args.replica.spec.engines}
+        self.picker = self._routing(name, args)
         self.applied = Output.all(*(workload.id for _, workload in workloads.values())).apply(lambda _: True)
         found = {engine: _readiness(kind, workload) for engine, (kind, workload) in workloads.items()}
         self.engines = Output.all(**found)
