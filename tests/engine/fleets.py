@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,17 @@ class Scratch:
             stdin=subprocess.DEVNULL,
         )
         return Done(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def clusters_up(self) -> Iterator[None]:
+        """Its clusters on this machine, gone afterwards with whatever is on them."""
+        try:
+            up = self.run("local", "up")
+            assert up.code == 0, up.err
+            yield
+        finally:
+            down = self.run("local", "down", "--discard-state")
+            assert down.code == 0, down.err
 
     def documents(self) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
         """Plain documents by the file that they are in."""

@@ -45,13 +45,8 @@ KILLS = [
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     scratch = Scratch(tmp_path_factory.mktemp("kills") / "fleet")
-    try:
-        up = scratch.run("local", "up")
-        assert up.code == 0, up.err
+    with scratch.clusters_up():
         yield scratch
-    finally:
-        down = scratch.run("local", "down", "--discard-state")
-        assert down.code == 0, down.err
 
 
 @pytest.fixture(scope="module")

@@ -77,12 +77,8 @@ class Fleet(Scratch):
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     scratch = Fleet(tmp_path_factory.mktemp("lost") / "fleet")
     scratch.fill()
-    try:
-        started = scratch.run("local", "up")
-        assert started.code == 0, started.err
+    with scratch.clusters_up():
         yield scratch
-    finally:
-        scratch.run("local", "down", "--discard-state")
 
 
 @pytest.fixture(scope="module")

@@ -102,15 +102,10 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
         return document
 
     scratch.edit("InferenceCluster", WEST, two_nodes)
-    try:
-        started = scratch.run("local", "up")
-        assert started.code == 0, started.err
+    with scratch.clusters_up():
         up = scratch.run("up", "--wait", "3m")
         assert up.code == 0, up.err
         yield scratch
-    finally:
-        down = scratch.run("local", "down", "--discard-state")
-        assert down.code == 0, down.err
 
 
 def up(fleet: Fleet, *arguments: str) -> Any:

@@ -52,14 +52,12 @@ class Fleet(Scratch):
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     scratch = Fleet(tmp_path_factory.mktemp("plain") / "fleet")
     beside = set(ROOT.iterdir())
-    try:
-        up = scratch.run("local", "up")
-        assert up.code == 0, up.err
-        yield scratch
-        assert set(ROOT.iterdir()) <= beside, "plain Pulumi left a file in the checkout"
-    finally:
-        scratch.run("destroy", "--yes")
-        scratch.run("local", "down", "--discard-state")
+    with scratch.clusters_up():
+        try:
+            yield scratch
+            assert set(ROOT.iterdir()) <= beside, "plain Pulumi left a file in the checkout"
+        finally:
+            scratch.run("destroy", "--yes")
 
 
 def errors(done: Done) -> list[str]:

@@ -42,13 +42,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     edit(scratch, replicas=1, weights=(90, 10))
     outside = {"url": "http://10.64.99.99:8000/", "rewritePath": "/"}
     write(scratch, "ModelEndpoint", "outside", outside, labels={"place": "outside"})
-    try:
-        up = scratch.run("local", "up")
-        assert up.code == 0, up.err
+    with scratch.clusters_up():
         yield scratch
-    finally:
-        down = scratch.run("local", "down", "--discard-state")
-        assert down.code == 0, down.err
 
 
 def write(fleet: Scratch, kind: str, name: str, spec: dict[str, Any], **metadata: Any) -> None:

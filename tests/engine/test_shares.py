@@ -21,16 +21,11 @@ CANARY = "mock-demo-v2"
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     scratch = Fleet(tmp_path_factory.mktemp("shares") / "fleet")
     scratch.step("canary")
-    try:
-        started = scratch.run("local", "up")
-        assert started.code == 0, started.err
+    with scratch.clusters_up():
         write(scratch, a_service("other", {"modelplane.ai/deployment": "mock-demo"}))
         up = scratch.run("up", "--wait", "3m")
         assert up.code == 0, up.err
         yield scratch
-    finally:
-        down = scratch.run("local", "down", "--discard-state")
-        assert down.code == 0, down.err
 
 
 def a_service(name: str, labels: dict[str, str]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_what_is_on_the_path_is_not_put_there_again(run: Run, tmp_path: Path, mo
 def test_an_engine_of_the_machine_is_left_to_find_and_fetch_what_it_needs(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found_in(monkeypatch, pulumi="/usr/bin", python="/usr/bin", kubernetes="/root/.pulumi/plugins/x")
+    found_in(monkeypatch, pulumi="/usr/bin", python="/usr/bin", kubernetes="/a home/.pulumi/plugins/x")
     out = run("env", "-f", tmp_path).out
     assert "PATH" not in out
     assert "ACQUISITION" not in out
