@@ -45,13 +45,19 @@ def touch() -> None:
 
 
 def provider(name: str, site: CloudSite) -> nebius.Provider:
-    """The provider of one project; credentials come from the environment and are in no state."""
+    """The provider of one project; credentials come from the environment and are in no state.
+
+    The SDK is one of the Terraform bridge's, of which the engine notes the SDK's version first and the bridge's ever
+    after: which it is says nothing, and is no change.
+    """
     account = site.credential
     return nebius.Provider(
         name,
         parent_id=project_of_site(site),
         profile={"name": account.profile} if account.profile else None,
-        opts=ResourceOptions(env_var_mappings={ours: name for name, ours in account.env.items()} or None),
+        opts=ResourceOptions(
+            env_var_mappings={ours: name for name, ours in account.env.items()} or None, ignore_changes=["version"]
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""A cluster on Google Cloud, Azure and Vultr, from nothing to nothing left, on the real engine with doubles."""
+"""A cluster on Google Cloud, Azure, Nebius and Vultr, from nothing to nothing left, on the real engine with doubles."""
 
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ pytestmark = pytest.mark.engine
 POOLS: dict[str, dict[str, Any]] = {
     "GKE": {},
     "AKS": {"fabric": {"type": "InfiniBand"}},
+    "Nebius": {"fabric": {"type": "InfiniBand", "infiniband": {"fabric": "fabric-2"}}},
     "Vultr": {},
 }
-STORES = {"GKE": "gcp", "AKS": "azure-native", "Vultr": "vultr"}
-CLASSES = {"GKE": "modelplane-rwx", "AKS": "modelplane-rwx-fs", "Vultr": None}
+STORES = {"GKE": "gcp", "AKS": "azure-native", "Nebius": "terraform-provider", "Vultr": "vultr"}
+CLASSES = {"GKE": "modelplane-rwx", "AKS": "modelplane-rwx-fs", "Nebius": "modelplane-rwx-fs", "Vultr": None}
 
 
 @pytest.mark.parametrize("source", POOLS)
