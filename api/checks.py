@@ -1,6 +1,7 @@
-"""What only several documents together can tell: references, Secrets, settings for nothing.
+"""What only several documents together can tell: references, settings for nothing.
 
-Rules of deployments, caches and services are in modules beside this one; all of them are called from `check`.
+Rules of deployments, caches, services and of keys that are named are in modules beside this one; all of them are
+called from `check`.
 """
 
 from collections.abc import Collection, Iterator
@@ -10,11 +11,11 @@ from api.base import API_VERSION, Kind, Path
 from api.caches import ModelCache
 from api.clusters import InferenceCluster, NodePool
 from api.deployments import ModelDeployment
-from api.documents import FleetDocuments, Identity, Key
+from api.documents import FleetDocuments, Identity
 from api.errors import Problem
 from api.fleets import Fleet
-from api.model_checks import cache_problems, deployment_problems, members
-from api.names import SYSTEM_NAMESPACE
+from api.key_checks import missing_keys
+from api.model_checks import cache_problems, deployment_problems
 from api.problems import suggestion
 from api.recipes import EKSRecipe
 from api.routing import ModelEndpoint, ModelService
@@ -55,7 +56,7 @@ def check(
         if isinstance(document, Fleet) and around.is_whole:
             yield from _fleet(document, around)
     if around.is_whole:
-        yield from _missing_keys(around)
+        yield from missing_keys(around)
 
 
 def _common(document: Kind, around: Surroundings) -> Iterator[Problem]:
@@ -126,59 +127,6 @@ def _credentials(cluster: InferenceCluster, around: Surroundings) -> Iterator[Pr
         )
         path: Path = ("spec", "cluster", source.source.lower(), "credentials", "name")
         yield around.problem(cluster, "IC-X2", path, message, hint)
-
-
-def _missing_keys(around: Surroundings) -> Iterator[Problem]:
-    """Keys of Secrets that neither a Secret document nor Fleet.spec.secrets brings: IC-X1, MC-F1, MD-X7, FL-X10."""
-    documents = around.documents
-    if documents.fleet is None and not around.is_valid("Fleet"):
-        return
-    brought: dict[Key, set[str]] = {key: set(secret.values()) for key, secret in documents.secrets.items()}
-    for source in documents.fleet.spec.secrets if documents.fleet else ():
-        brought.setdefault((source.namespace, source.name), set()).update(source.keys)
-    for document, rule, path, (namespace, name), key in _wanted_keys(documents):
-        invalid = name in around.names("Secret", namespace) and (namespace, name) not in documents.secrets
-        keys = brought.get((namespace, name), set())
-        if key in keys or invalid or (keys and not key):
-            continue
-        what = f"Secret {namespace}/{name} has no key {key}" if keys else f"no Secret {namespace}/{name}"
-        hint = "bring it with Fleet.spec.secrets, or with a Secret document for local use"
-        if rule == "MD-X7":
-            hint = f"{hint}; otherwise it has to be on every cluster that the deployment may go to"
-        yield around.problem(document, rule, path, f"{what} among the documents and Fleet.spec.secrets", hint)
-
-
-def _wanted_keys(documents: FleetDocuments) -> Iterator[tuple[Kind, str, Path, Key, str]]:
-    for cluster in documents.clusters.values():
-        if existing := cluster.spec.cluster.existing:
-            at: Path = ("spec", "cluster", "existing")
-            place = SYSTEM_NAMESPACE, existing.secret_ref.name
-            yield cluster, "IC-X1", (*at, "secretRef"), place, existing.secret_ref.key
-            if identity_ref := existing.identity_secret_ref:
-                place = SYSTEM_NAMESPACE, identity_ref.name
-                yield cluster, "IC-X1", (*at, "identitySecretRef"), place, identity_ref.key
-    for cache in documents.caches.values():
-        if cache.spec.hugging_face and (auth := cache.spec.hugging_face.auth_secret):
-            yield cache, "MC-F1", ("spec", "huggingFace", "authSecret"), (cache.namespace, auth.name), auth.key
-    if documents.fleet and (hub := documents.fleet.spec.gateway.kubeconfig_secret_ref):
-        place = SYSTEM_NAMESPACE, hub.name
-        yield documents.fleet, "FL-X10", ("spec", "gateway", "kubeconfigSecretRef"), place, hub.key
-    for deployment in documents.deployments.values():
-        yield from _engine_keys(deployment)
-
-
-def _engine_keys(deployment: ModelDeployment) -> Iterator[tuple[Kind, str, Path, Key, str]]:
-    """Secrets of variables, and of registries, whose key is not looked at."""
-    for at, _, member in members(deployment):
-        pod = member.template.spec
-        for index, entry in enumerate(pod.engine.env):
-            reference = entry.value_from.secret_key_ref if entry.value_from else None
-            if reference is not None and not reference.optional:
-                path = (*at, "template", "spec", "containers", 0, "env", index, "valueFrom", "secretKeyRef")
-                yield deployment, "MD-X7", path, (deployment.namespace, reference.name), reference.key
-        for index, secret in enumerate(pod.image_pull_secrets):
-            path = (*at, "template", "spec", "imagePullSecrets", index)
-            yield deployment, "MD-X7", path, (deployment.namespace, secret.name), ""
 
 
 def _fleet(fleet: Fleet, around: Surroundings) -> Iterator[Problem]:

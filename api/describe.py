@@ -24,6 +24,7 @@ from api.problems import suggestion
 from api.providers import ProviderConfig
 
 SHORT_NAMES = {
+    "ConfigMap": "cm",
     "Fleet": "fleet",
     "InferenceClass": "icl",
     "InferenceCluster": "ic",

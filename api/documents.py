@@ -11,6 +11,7 @@ from api.base import Path as FieldPath
 from api.caches import ModelCache
 from api.classes import InferenceClass
 from api.clusters import InferenceCluster
+from api.config_maps import ConfigMap
 from api.deployments import ModelDeployment
 from api.errors import Problem
 from api.fleets import Fleet, Secret
@@ -37,6 +38,7 @@ class FleetDocuments:
     caches: Mapping[Key, ModelCache] = field(default_factory=dict)
     services: Mapping[Key, ModelService] = field(default_factory=dict)
     endpoints: Mapping[Key, ModelEndpoint] = field(default_factory=dict)
+    config_maps: Mapping[Key, ConfigMap] = field(default_factory=dict)
     secrets: Mapping[Key, Secret] = field(default_factory=dict)
     provider_configs: Mapping[Key, ProviderConfig] = field(default_factory=dict)
     """By cloud and name."""
@@ -52,6 +54,7 @@ class FleetDocuments:
             self.caches,
             self.services,
             self.endpoints,
+            self.config_maps,
             self.secrets,
             self.provider_configs,
         )

@@ -19,6 +19,7 @@ from api.grammar import (
     Text,
     Text63,
     is_match,
+    is_object_key,
     seconds,
 )
 from api.pins import Pins, StandardPins, pin_faults, pinned
@@ -329,7 +330,7 @@ class Secret(Kind):
         """Keys have the form Kubernetes asks for, data is base64."""
         for field, entries in (("data", self.data), ("stringData", self.string_data)):
             for key in entries:
-                if not is_match(r"[-._a-zA-Z0-9]{1,253}", key):
+                if not is_object_key(key):
                     hint = "use letters, digits, '-', '_' and '.'"
                     yield Fault("SEC-X1", (field, key), f"{key!r} is not a key of a Secret", hint)
         for key, value in self.data.items():

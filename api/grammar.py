@@ -77,6 +77,11 @@ def is_semver(text: str) -> bool:
     return len(text) <= 32 and is_match(SEMVER, text)
 
 
+def is_object_key(text: str) -> bool:
+    """A key of a Secret or ConfigMap."""
+    return is_match(r"[-._a-zA-Z0-9]{1,253}", text)
+
+
 def seconds(duration: str) -> int:
     """Length of a duration such as `1h30m` in seconds; the text must have the form of DURATION."""
     units = {"h": 3600, "m": 60, "s": 1}

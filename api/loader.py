@@ -19,6 +19,7 @@ from api.checks import check
 from api.classes import InferenceClass
 from api.clusters import InferenceCluster
 from api.codes import Code
+from api.config_maps import ConfigMap
 from api.deployments import ModelDeployment
 from api.documents import FleetDocuments, Identity, identity
 from api.errors import InvalidFleet, Problem, Severity
@@ -43,6 +44,7 @@ _OURS: dict[str, type[Kind]] = {
 }
 KINDS: dict[tuple[str, str], type[Kind]] = {
     **{(API_VERSION, name): kind for name, kind in _OURS.items()},
+    ("v1", "ConfigMap"): ConfigMap,
     ("v1", "Secret"): Secret,
     **{(version, kind): ProviderConfig for version in CLOUDS for kind in ("ProviderConfig", "ClusterProviderConfig")},
 }
@@ -135,6 +137,7 @@ class _Loading:
             caches=keyed("ModelCache"),
             services=keyed("ModelService"),
             endpoints=keyed("ModelEndpoint"),
+            config_maps=keyed("ConfigMap"),
             secrets=keyed("Secret"),
             provider_configs={(config.cloud, config.name): config for config in by_kind.get("ProviderConfig", ())},
             places=self.declared,

@@ -1,7 +1,8 @@
 """The pod template of an engine: the small part of a PodTemplateSpec that is passed through."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -36,6 +37,15 @@ class FieldRef(Model):
     """Version that the path is read in; v1 where absent."""
 
 
+@dataclass(frozen=True)
+class NamedObject:
+    """A Secret or ConfigMap that a variable takes its value from, with the field that names it."""
+
+    kind: Literal["Secret", "ConfigMap"]
+    field: str
+    reference: KeyRef
+
+
 class EnvVarSource(Model):
     """Where the value of a variable comes from; exactly one of the three."""
 
@@ -63,6 +73,15 @@ class EnvVar(Model):
     """The value as it is; $(NAME) stands for variables before it."""
     value_from: EnvVarSource | None = None
     """Where the value comes from instead."""
+
+    @property
+    def named_object(self) -> NamedObject | None:
+        """The Secret or ConfigMap that holds the value; None for any other value."""
+        if self.value_from and (secret := self.value_from.secret_key_ref):
+            return NamedObject("Secret", "secretKeyRef", secret)
+        if self.value_from and (config_map := self.value_from.config_map_key_ref):
+            return NamedObject("ConfigMap", "configMapKeyRef", config_map)
+        return None
 
     def faults(self) -> Iterator[Fault]:
         """MD-N3 (one kind of value) and MD-N4."""

@@ -142,7 +142,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("MD-X4", "an engine serves on the port that routes reach", Code.CAUTION, _W),
         ("MD-X5", "an engine with a cache names the repository and not the mount", Code.CAUTION, _W),
         ("MD-X6", "an engine serves the repository of its cache", Code.CAUTION, _W),
-        ("MD-X7", "Secrets of the engines can be had", Code.MISSING_KEY, _W),
+        ("MD-X7", "Secrets and ConfigMaps of the engines can be had", Code.MISSING_KEY, _W),
         ("MD-X8", "the cluster selector matches a cluster", Code.NO_MATCH, _W),
         ("MD-X9", "some cluster is selected by the deployment and by its cache", Code.NO_MATCH, _W),
         ("MD-X10", "replicas are within the fleet's limit", Code.OUT_OF_RANGE, _E),
@@ -210,6 +210,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("FL-X9", "a version is said in one place", Code.BROKEN_RULE, _E),
         ("FL-X10", "the Secret of the hub can be had", Code.MISSING_KEY, _W),
     ),
+    **_rules("ConfigMap", ("CM-X1", "keys are keys of a ConfigMap, each once", Code.BROKEN_RULE, _E)),
     **_rules(
         "Secret",
         ("SEC-X1", "keys are keys of a Secret", Code.BROKEN_RULE, _E),

@@ -70,12 +70,17 @@ def register(manifest: Manifest, name: str, opts: ResourceOptions) -> pulumi.Cus
 
 
 def provider(name: str, kubeconfig: Input[str], cluster_identifier: str, opts: ResourceOptions) -> kubernetes.Provider:
-    """The provider for one cluster. The identifier is constant, so that a rotated kubeconfig replaces nothing."""
+    """The provider for one cluster. The identifier is constant, so that a rotated kubeconfig replaces nothing.
+
+    Secrets and ConfigMaps change in place: replaced ones would be missing for a moment, and pods that start in it fail.
+    """
     return kubernetes.Provider(
         name,
         kubeconfig=Output.secret(kubeconfig),
         cluster_identifier=cluster_identifier,
         enable_server_side_apply=True,
+        enable_config_map_mutable=True,
+        enable_secret_mutable=True,
         opts=ResourceOptions.merge(opts, ResourceOptions(additional_secret_outputs=["kubeconfig"])),
     )
 

@@ -1,15 +1,15 @@
-"""Secrets that templates name, carried to the namespace where their pods run.
+"""Secrets and ConfigMaps that templates name, carried to the namespace where their pods run.
 
-Values come from where documents say; those of a Secret that left the documents come from the stack's own last outputs,
-for as long as a replica names it. One that nothing brings may still be on the cluster; it is named where pods do not
-start.
+Values come from where documents say; those of an object that left the documents come from the stack's own last
+outputs, for as long as a replica names it. One that nothing brings may still be on the cluster; it is named where pods
+do not start.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from pulumi import Output, ResourceOptions
+from pulumi import Output, Resource, ResourceOptions
 
 from api import names
 from api.errors import ModelplaneError
@@ -20,61 +20,97 @@ from programs.secret_values import all_values
 
 PULL_KEY = ".dockerconfigjson"
 
+Values = dict[str, dict[str, str]]
+"""Values by `<namespace>/<name>` and key."""
+
+
+class Named(NamedTuple):
+    """A Secret or ConfigMap that pods name."""
+
+    kind: str
+    key: str
+    """`<namespace>/<name>`"""
+
+    def __str__(self) -> str:
+        """As a message says it."""
+        return f"{self.kind} {self.key}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Carried:
-    """Values by `<namespace>/<name>` of a Secret, and the keys of Secrets that nothing brings."""
+    """What is carried, and what nothing brings."""
 
-    values: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
-    missing: frozenset[str] = frozenset()
+    secrets: Values = field(default_factory=dict, repr=False)
+    config_maps: Values = field(default_factory=dict)
+    missing: frozenset[Named] = frozenset()
 
     def missing_for(self, entry: LedgerReplica, ledger: Ledger) -> list[str]:
-        """Secrets that a replica names and nothing brings."""
-        return sorted(self.missing & set(secrets_of(entry, ledger)))
+        """Objects that a replica needs and nothing brings, as a message says them."""
+        return sorted(str(named) for named, needed in named_by(entry, ledger) if needed and named in self.missing)
 
 
-def secrets_of(entry: LedgerReplica, ledger: Ledger) -> Iterable[str]:
-    """`<namespace>/<name>` of every Secret that a replica's pods name; optional ones are left out."""
+def named_by(entry: LedgerReplica, ledger: Ledger) -> Iterator[tuple[Named, bool]]:
+    """Every Secret and ConfigMap that a replica's pods name, and whether they need it to start."""
     for engine in entry.engines:
         for member in engine.members:
             spec = ledger.templates[member.template].spec
             for secret in spec.image_pull_secrets:
-                yield f"{entry.namespace}/{secret.name}"
+                yield Named("Secret", f"{entry.namespace}/{secret.name}"), True
             for variable in spec.engine.env:
-                reference = variable.value_from.secret_key_ref if variable.value_from else None
-                if reference is not None:
-                    yield f"{entry.namespace}/{reference.name}"
+                if (found := variable.named_object) is not None:
+                    key = f"{entry.namespace}/{found.reference.name}"
+                    yield Named(found.kind, key), not found.reference.optional
 
 
 def carry(context: Context, entries: Iterable[LedgerReplica], ledger: Ledger, last: WorkloadsOutputs | None) -> Carried:
-    """The Secrets that the replicas need. Nothing is registered."""
-    values: dict[str, dict[str, str]] = {}
-    missing: set[str] = set()
-    kept = last.secrets if last else {}
-    for key in sorted({key for entry in entries for key in secrets_of(entry, ledger)}):
-        namespace, _, name = key.partition("/")
+    """The objects that the replicas name. Nothing is registered."""
+    wanted = sorted({named for entry in entries for named, _ in named_by(entry, ledger)})
+    kept: Mapping[str, Values] = {
+        "Secret": last.secrets if last else {},
+        "ConfigMap": last.config_maps if last else {},
+    }
+    sources: Mapping[str, Callable[[Context, str, str], dict[str, str]]] = {
+        "Secret": all_values,
+        "ConfigMap": _config_map,
+    }
+    found: dict[str, Values] = {"Secret": {}, "ConfigMap": {}}
+    missing = set()
+    for named in wanted:
+        namespace, _, name = named.key.partition("/")
         try:
-            values[key] = all_values(context, name, namespace)
-        except ModelplaneError:
-            if key in kept:
-                values[key] = kept[key]
+            found[named.kind][named.key] = sources[named.kind](context, name, namespace)
+        except (ModelplaneError, KeyError):
+            if named.key in kept[named.kind]:
+                found[named.kind][named.key] = kept[named.kind][named.key]
             else:
-                missing.add(key)
-    return Carried(values=values, missing=frozenset(missing))
+                missing.add(named)
+    return Carried(secrets=found["Secret"], config_maps=found["ConfigMap"], missing=frozenset(missing))
 
 
-def register_secrets(context: Context, carried: Carried, opts: ResourceOptions) -> dict[str, Any]:
-    """Register the Secrets, by key."""
-    found = {}
-    for key, values in carried.values.items():
-        namespace, _, name = key.partition("/")
+def register_carried(context: Context, carried: Carried, opts: ResourceOptions) -> dict[Named, Resource]:
+    """Register what is carried."""
+    labels = {names.LABEL_FLEET: context.fleet.name}
+    found: dict[Named, Resource] = {}
+    for key, values in carried.secrets.items():
         own = ResourceOptions.merge(opts, ResourceOptions(replace_on_changes=["type"], delete_before_replace=True))
         manifest = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": name, "namespace": namespace, "labels": {names.LABEL_FLEET: context.fleet.name}},
+            **_head("Secret", key, labels),
             "type": "kubernetes.io/dockerconfigjson" if set(values) == {PULL_KEY} else "Opaque",
             "stringData": {entry: Output.secret(value) for entry, value in values.items()},
         }
-        found[key] = register(manifest, f"secret:{key}", own)
+        found[Named("Secret", key)] = register(manifest, f"secret:{key}", own)
+    for key, values in carried.config_maps.items():
+        manifest = {**_head("ConfigMap", key, labels), "data": values}
+        found[Named("ConfigMap", key)] = register(manifest, f"configMap:{key}", opts)
     return found
+
+
+def _head(kind: str, key: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    namespace, _, name = key.partition("/")
+    metadata = {"name": name, "namespace": namespace, "labels": dict(labels)}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+
+def _config_map(context: Context, name: str, namespace: str) -> dict[str, str]:
+    """The values of a document. Raises KeyError where there is none."""
+    return dict(context.documents.config_maps[namespace, name].data)

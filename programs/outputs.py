@@ -326,6 +326,8 @@ class WorkloadsOutputs(Outputs):
     """Replicas are routed to InferencePools; absent where they have Services."""
     secrets: dict[str, dict[str, str]] = Field(default={}, repr=False)
     """Values of the Secrets that were carried there, by `<namespace>/<name>`; a secret output."""
+    config_maps: dict[str, dict[str, str]] = {}
+    """Values of the ConfigMaps that were carried there, by `<namespace>/<name>`."""
 
 
 class EndpointState(Outputs):

@@ -22,7 +22,7 @@ class Watched:
     before: ReplicaState | None
     template_hash: str
     missing: Sequence[str] = ()
-    """Secrets that it names and nothing brings."""
+    """Secrets and ConfigMaps that it needs and nothing brings."""
 
     @property
     def was_ready(self) -> bool:
@@ -72,6 +72,6 @@ def _with_trouble(watched: Watched, found: Readiness) -> Readiness:
     worst = min(troubles)
     said = [found.message, f"{worst.reason}: {worst.message}"]
     if watched.missing:
-        said.append(f"nothing brings Secret {', '.join(watched.missing)}")
+        said.append(f"nothing brings {', '.join(watched.missing)}")
     reason = found.reason if worst.reason == "NotReady" else worst.reason
     return Readiness(ready=False, reason=reason, message="; ".join(said))

@@ -11,7 +11,7 @@ from api import names
 from api.errors import MissingInput
 from components.kubernetes_objects import namespace_manifest, provider, register
 from components.model_replica import ModelReplica, ModelReplicaArgs
-from programs.carried import Carried, carry, register_secrets, secrets_of
+from programs.carried import Carried, Named, carry, named_by, register_carried
 from programs.context import Context
 from programs.guard import guard
 from programs.ledger import document, part_of, template_hash
@@ -55,7 +55,7 @@ class Decision:
 
 
 def program(context: Context) -> None:
-    """Register the cluster's namespaces, Secrets, caches and replicas and export what each of them is doing.
+    """Register namespaces, Secrets, ConfigMaps, caches and replicas, and export what caches and replicas are doing.
 
     Raises:
         MissingInput: as `decide` does.
@@ -70,18 +70,19 @@ def program(context: Context) -> None:
     namespaces = _namespaces(context, decision, access)
     seen = look(cluster.kubeconfig, decision.namespaces) if cluster.reachable and not context.preview else PodLook()
     caches, states = _caches(context, decision, seen, (access, namespaces))
-    secrets = _secrets(context, decision, (access, namespaces))
+    carried = _carried(context, decision, (access, namespaces))
     replicas = {}
     for entry in rendered:
         needs = [namespaces[entry.namespace]] if entry.namespace in namespaces else []
-        needs += [secrets[key] for key in secrets_of(entry, decision.ledger) if key in secrets]
+        named = dict.fromkeys(found for found, _ in named_by(entry, decision.ledger))
+        needs += [carried[found] for found in named if found in carried]
         needs += [caches[key] for key in [f"{entry.namespace}/{entry.model_cache_ref}"] if key in caches]
         replicas[entry.key] = _replica(context, decision, entry, seen, (access, needs))
     for key, value in _outputs(decision).plain().items():
         pulumi.export(key, value)
     pulumi.export("replicas", replicas)
     pulumi.export("caches", states)
-    pulumi.export("secrets", Output.secret(decision.carried.values))
+    pulumi.export("secrets", Output.secret(decision.carried.secrets))
 
 
 def decide(context: Context) -> Decision:
@@ -160,6 +161,7 @@ def _outputs(decision: Decision) -> WorkloadsOutputs:
         pools=tuple(sorted(pools)),
         ledger=part_of(decision.ledger, rendered, _here(decision)),
         inference_pools=decision.inference_pools or None,
+        config_maps=decision.carried.config_maps,
     )
 
 
@@ -206,10 +208,10 @@ def _caches(
     return components, states
 
 
-def _secrets(context: Context, decision: Decision, place: Place) -> dict[str, pulumi.Resource]:
+def _carried(context: Context, decision: Decision, place: Place) -> dict[Named, pulumi.Resource]:
     access, namespaces = place
     opts = ResourceOptions(provider=access, depends_on=list(namespaces.values()))
-    return register_secrets(context, decision.carried, opts)
+    return register_carried(context, decision.carried, opts)
 
 
 def _replica(

@@ -13,6 +13,7 @@ from builders import BIG_MEMORY, a_class, a_cluster, a_device, a_fleet
 from api import Fleet, InferenceClass, InferenceCluster, ModelCache, ModelDeployment, ModelEndpoint, ModelService, names
 from api.base import Kind
 from api.classes import Device
+from api.config_maps import ConfigMap
 from api.documents import FleetDocuments
 from api.fleets import Secret
 from api.pods import PodTemplate
@@ -66,6 +67,7 @@ def documents_of(*kinds: Kind, directory: Path = Path("fleet")) -> FleetDocument
         caches=keyed(ModelCache),
         services=keyed(ModelService),
         endpoints=keyed(ModelEndpoint),
+        config_maps=keyed(ConfigMap),
         secrets=keyed(Secret),
     )
 

@@ -218,7 +218,13 @@ def test_a_route_comes_after_what_its_service_is_told_to_come_after() -> None:
 @pytest.mark.parametrize("text", ["a kubeconfig", "a rotated kubeconfig"])
 def test_a_kubeconfig_is_secret_and_the_cluster_s_identity_does_not_depend_on_it(text: str) -> None:
     found = record(lambda: provider("us", text, "prod/us", ResourceOptions())).one("kubernetes")
-    assert found.inputs == {"clusterIdentifier": "prod/us", "enableServerSideApply": "true", "kubeconfig": SECRET}
+    assert found.inputs == {
+        "clusterIdentifier": "prod/us",
+        "enableServerSideApply": "true",
+        "enableConfigMapMutable": "true",
+        "enableSecretMutable": "true",
+        "kubeconfig": SECRET,
+    }
     assert found.additional_secret_outputs == ("kubeconfig",)
 
 

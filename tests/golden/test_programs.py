@@ -1,18 +1,16 @@
 """What each program registers and exports, from documents and other stacks' outputs alone."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
 import pytest
-from builders import a_cache, a_class, a_cluster, a_deployment, a_fleet, a_service, an_endpoint, document
-from recording import SECRET, STATUS, Recording, record
+from builders import a_class, a_cluster, a_deployment, a_fleet, a_service, an_endpoint
+from program_runs import DOOR, FLEET, HUSH, NOW, THEN, US, a_directory, a_secret, ran
+from recording import SECRET
 from states import (
     a_ledger,
     a_replica_state,
-    a_template,
-    an_engine_entry,
     an_entry,
     cluster_outputs,
     documents_of,
@@ -24,24 +22,16 @@ from states import (
 )
 from syrupy.assertion import SnapshotAssertion
 
-import programs
-from api.base import Kind
-from api.documents import FleetDocuments
 from api.errors import DeletionRefused, MissingInput, ModelplaneError
-from api.fleets import Secret, ServingStackSettings, Switch, serving_stack_for
-from api.pods import PullSecret
-from api.routing import InferenceGateway
+from api.fleets import ServingStackSettings, Switch, serving_stack_for
 from components.charts import STACK_CHARTS
-from programs import Context, cluster, gateway
+from programs import cluster, gateway
 from programs.conditions import condition
 from programs.outputs import (
     UNKNOWN,
-    CacheState,
     ClusterInputs,
     ClusterOutputs,
     GatewayOutputs,
-    LedgerCache,
-    LedgerReplica,
     NodeCounts,
     Outputs,
     PlacementOutputs,
@@ -52,44 +42,6 @@ from programs.outputs import (
 from programs.placement_plan import Observed, plan_placement
 from programs.probe import Answer
 from programs.serving import capabilities_of
-
-THEN, NOW = "2026-08-01T00:00:00Z", "2026-08-02T00:00:00Z"
-US = an_entry("qwen", "us")
-HUSH = "a kubeconfig that nobody may see"
-
-FLEET = a_fleet(
-    "prod",
-    gateway={
-        "kubeconfigSecretRef": {"name": "hub"},
-        "charts": {"traefik": {"enabled": False}},
-        "crds": {"enabled": False},
-    },
-    servingStack={
-        "crds": {"enabled": False},
-        "gatewayClassName": "traefik",
-        "inferencePools": False,
-        "charts": {name: {"enabled": False} for name in STACK_CHARTS["Standard"]},
-    },
-)
-DOOR = InferenceGateway.parse(
-    document("InferenceGateway", "default", {"backend": "Traefik", "traefik": {"version": "37.0.0"}})
-)
-
-
-def a_secret(name: str) -> Secret:
-    return Secret.parse(
-        {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": name, "namespace": "modelplane-system"},
-            "stringData": {"kubeconfig": HUSH},
-        }
-    )
-
-
-def a_directory(*kinds: Kind) -> FleetDocuments:
-    secrets = (a_secret("hub"), a_secret("us-kubeconfig"))
-    return documents_of(FLEET, DOOR, *secrets, a_class(), a_cluster("us"), *kinds)
 
 
 @dataclass
@@ -120,24 +72,6 @@ def probes(monkeypatch: pytest.MonkeyPatch) -> Probes:
     monkeypatch.setattr(cluster, "probe", found)
     monkeypatch.setattr(gateway, "probe", found)
     return found
-
-
-def ran(
-    stack: str,
-    documents: FleetDocuments,
-    others: Mapping[str, Outputs] | None = None,
-    *,
-    preview: bool = False,
-    status: Mapping[str, dict[str, Any]] = STATUS,
-) -> Recording:
-    """Run a stack's program; `others` are outputs by stack, its own last ones among them."""
-    kind, _, name = stack.partition(".")
-    kept = {f"prod.{other}": outputs.plain() for other, outputs in (others or {}).items()}
-    context = Context(documents=documents, kind=kind, cluster=name or None, reader=kept.get, preview=preview, now=NOW)
-    recording = record(lambda: programs.run(context), preview=preview, status=status, stack=f"prod.{stack}")
-    assert HUSH not in str(recording.resources)
-    assert HUSH not in str({key: value for key, value in recording.exports.items() if key not in recording.secret})
-    return recording
 
 
 def test_the_gateway(probes: Probes, snapshot: SnapshotAssertion) -> None:
@@ -460,106 +394,6 @@ def test_providers_are_the_same_whatever_the_kubeconfig_says() -> None:
     assert identity(HUSH) == identity(f"another {HUSH}")
     assert identity(HUSH)["kubeconfig"] == SECRET
     assert identity(HUSH)["clusterIdentifier"] == "prod/us"
-
-
-CACHED = an_entry("cached", "us", model_cache_ref="qwen")
-TOKEN = "a token that nobody may see"
-BOUND: Mapping[str, dict[str, Any]] = {
-    **STATUS,
-    "PersistentVolumeClaim": {"phase": "Bound"},
-    "Job": {"conditions": [{"type": "Complete", "status": "True"}]},
-}
-
-
-def with_cache(*replicas: LedgerReplica, **source: Any) -> dict[str, Outputs]:
-    spec = a_cache().spec.model_dump(by_alias=True, exclude_none=True, mode="json")
-    spec["huggingFace"] |= source
-    cache = LedgerCache(namespace="ml-team", name="qwen", spec=spec, clusters=("us",))
-    ledger = a_ledger(*replicas).model_copy(update={"caches": (cache,)})
-    return {
-        "cluster.us": cluster_outputs("us", kubeconfig=HUSH, storage_class="rwx"),
-        "placement": PlacementOutputs(ledger=ledger),
-    }
-
-
-def a_plain_secret(name: str, **data: str) -> Secret:
-    metadata = {"name": name, "namespace": "ml-team"}
-    return Secret.parse({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
-
-
-def test_a_cache(snapshot: SnapshotAssertion) -> None:
-    documents = a_directory(a_plain_secret("hf", HF_TOKEN=TOKEN))
-    others = with_cache(CACHED, authSecret={"name": "hf"})
-    recording = ran("workloads.us", documents, others)
-    assert recording.plain() == snapshot
-    assert TOKEN not in str(recording.resources)
-    found = WorkloadsOutputs.model_validate(recording.exports)
-    assert found.caches["ml-team/qwen"].phase == "Pending"
-    assert found.replicas == {}
-    assert [cache.clusters for cache in found.ledger.caches] == [("us",)]
-
-
-def test_a_cache_that_is_staged_lets_its_replicas_start_and_needs_no_job() -> None:
-    others = with_cache(CACHED)
-    first = ran("workloads.us", a_directory(), others, status=BOUND)
-    state = WorkloadsOutputs.model_validate(first.exports).caches["ml-team/qwen"]
-    assert (state.phase, state.identity) == ("Ready", "Qwen/Qwen3-8B@main/hub-1")
-    last = WorkloadsOutputs.model_validate(first.exports)
-    second = ran("workloads.us", a_directory(), {**others, "workloads.us": last}, status=BOUND)
-    assert second.of_kind("Job") == []
-    assert [found.name for found in second.of_kind("ModelReplica")] == [CACHED.key]
-    assert "cache:ml-team/qwen/volume" in second.one("ModelReplica").depends_on
-    assert WorkloadsOutputs.model_validate(second.exports).caches["ml-team/qwen"] == state
-
-
-def test_a_missing_token_is_named_and_its_volume_is_made_all_the_same() -> None:
-    recording = ran("workloads.us", a_directory(), with_cache(authSecret={"name": "hf"}))
-    assert recording.of_kind("Job") == []
-    assert recording.one("PersistentVolumeClaim")
-    state = WorkloadsOutputs.model_validate(recording.exports).caches["ml-team/qwen"]
-    assert (state.phase, state.reason) == ("Pending", "AuthSecretMissing")
-    assert "ml-team/hf" in str(state.message)
-
-
-def test_a_cache_does_not_go_with_many_others() -> None:
-    states = {f"ml-team/{name}": CacheState(phase="Ready") for name in ("a", "b")}
-    others: dict[str, Outputs] = {
-        "cluster.us": cluster_outputs("us", kubeconfig=HUSH),
-        "placement": PlacementOutputs(),
-        "workloads.us": WorkloadsOutputs(cluster="us", caches=states),
-    }
-    with pytest.raises(pulumi.RunError, match=r"2 of 2 caches would go"):
-        ran("workloads.us", a_directory(), others)
-
-
-def with_secret() -> dict[str, Outputs]:
-    source = {"secretKeyRef": {"name": "hf", "key": "token"}}
-    template = a_template(env=[{"name": "HF_TOKEN", "valueFrom": source}])
-    template = template.model_copy(
-        update={"spec": template.spec.model_copy(update={"image_pull_secrets": (PullSecret(name="registry"),)})}
-    )
-    ledger = a_ledger(an_entry(engines=(an_engine_entry(template="with-secret"),)))
-    ledger = ledger.model_copy(update={"templates": {"with-secret": template}})
-    return {"cluster.us": cluster_outputs("us", kubeconfig=HUSH), "placement": PlacementOutputs(ledger=ledger)}
-
-
-def test_secrets_that_pods_name_are_carried_and_stay_when_their_documents_go() -> None:
-    documents = a_directory(
-        a_plain_secret("hf", token=TOKEN), a_plain_secret("registry", **{".dockerconfigjson": TOKEN})
-    )
-    first = ran("workloads.us", documents, with_secret())
-    assert TOKEN not in str(first.resources)
-    assert "secrets" in first.secret
-    kinds = {found.inputs["metadata"]["name"]: found.inputs["type"] for found in first.of_kind("Secret")}
-    assert kinds == {"hf": "Opaque", "registry": "kubernetes.io/dockerconfigjson"}
-    last = WorkloadsOutputs.model_validate(first.exports)
-    assert TOKEN not in repr(last)
-    second = ran("workloads.us", a_directory(), {**with_secret(), "workloads.us": last})
-    assert [found.plain() for found in second.of_kind("Secret")] == [found.plain() for found in first.of_kind("Secret")]
-
-
-def test_a_secret_that_nothing_brings_is_left_to_the_cluster() -> None:
-    assert ran("workloads.us", a_directory(), with_secret()).of_kind("Secret") == []
 
 
 def test_pools_are_routed_to_where_the_serving_stack_has_them() -> None:

@@ -10,6 +10,23 @@ from api.codes import Code
 from api.errors import Severity
 from api.loader import load
 
+OF_A_CONFIG_MAP = (
+    DEPLOYMENT.replace("device.driver ==", '"true"')
+    + """\
+                      env:
+                        - name: FLAGS
+                          valueFrom:
+                            configMapKeyRef: {name: flags, key: text}
+"""
+)
+CONFIG_MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: flags, namespace: ml-team}
+data: {other: --fast}
+"""
+OF_MAIN = "spec.template.spec.engines[0].members[0].template.spec"
+
 BETWEEN: dict[str, tuple[dict[str, str | bytes], list[tuple[str, str, int, str]]]] = {
     "a missing class": (
         {"a.yaml": CLUSTER, "b.yaml": CLASS.replace("h100x8", "h100")},
@@ -145,6 +162,18 @@ WARNINGS: dict[str, tuple[dict[str, str | bytes], list[tuple[str, str, int, str]
     "a Secret without the key": (
         {"a.yaml": CLUSTER, "b.yaml": CLASS, "c.yaml": SECRET.replace("kubeconfig: text", "config: text")},
         [(Code.MISSING_KEY, "a.yaml", 9, "spec.cluster.existing.secretRef")],
+    ),
+    "a ConfigMap that nothing brings": (
+        {"a.yaml": OF_A_CONFIG_MAP},
+        [(Code.MISSING_KEY, "a.yaml", 26, f"{OF_MAIN}.containers[0].env[0].valueFrom.configMapKeyRef")],
+    ),
+    "a ConfigMap without the key": (
+        {"a.yaml": OF_A_CONFIG_MAP, "b.yaml": CONFIG_MAP},
+        [(Code.MISSING_KEY, "a.yaml", 26, f"{OF_MAIN}.containers[0].env[0].valueFrom.configMapKeyRef")],
+    ),
+    "a ConfigMap that is there": (
+        {"a.yaml": OF_A_CONFIG_MAP, "b.yaml": CONFIG_MAP.replace("other:", "text:")},
+        [],
     ),
     "a cache that is not there": (
         {

@@ -91,7 +91,7 @@ def test_a_pod_that_loads_is_starting_and_says_since_when() -> None:
 
 def test_a_secret_that_nothing_brings_is_named() -> None:
     look = seeing(ALONE, "Standard", pod("b", crashes=True))
-    found = told(watched(look=look, missing=["ml-team/hf"]), {"main": STARTS}, None)
+    found = told(watched(look=look, missing=["Secret ml-team/hf"]), {"main": STARTS}, None)
     assert found.message.endswith("; nothing brings Secret ml-team/hf")
 
 

@@ -95,8 +95,10 @@ FLEETS: dict[str, Case] = {
     ),
 }
 
+CONFIG_MAP: Plain = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 SECRET: Plain = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 EVERY_KIND: dict[str, Case] = {
+    "CM-X1": case(CONFIG_MAP, "data", refused={"a/b": "x"}, accepted={"a.b": "x"}, at="data[a/b]"),
     "SEC-X1": case(SECRET, "stringData", refused={"a/b": "x"}, accepted={"a.b": "x"}, at="stringData[a/b]"),
     "SEC-X2": case(SECRET, "data", refused={"k": "{}"}, accepted={"k": "e30="}, at="data.k"),
     "META-X1": case(class_of(), "metadata.labels", refused={"a": "b c"}, accepted={"a": "b"}, at="metadata.labels.a"),
