@@ -32,6 +32,7 @@ from stacks.live import Waiting, routes_accepted, wait_for_change
 from stacks.plan import fleet_stacks
 from stacks.removal import destroy_cluster, forget, held, left_documents, tidy
 from stacks.report import Report
+from stacks.shortage import is_all_but_pools, told_by_pool
 from stacks.view import View
 from stacks.waiting import counted_text, is_under_way, waiting_for_cache, waiting_for_replica
 
@@ -114,10 +115,11 @@ class Pass:
                 cluster.result()
 
     def _cluster(self, name: str) -> None:
-        if not self._up(StackName(self.fleet, "cluster", name)).ok:
+        operation = self._up(StackName(self.fleet, "cluster", name))
+        outputs = self.view.get(ClusterOutputs, "cluster", name)
+        if not operation.ok and not is_all_but_pools(operation, outputs):
             self._broken.add(name)
             return
-        outputs = self.view.get(ClusterOutputs, "cluster", name)
         if outputs is not None and outputs.reachable:
             self._up(StackName(self.fleet, "serving", name))
 
@@ -177,7 +179,7 @@ class Pass:
         operation = self.engine.up(
             stack,
             refresh=self._held.get(stack, 0) > OWN_ENTRIES,
-            continue_on_error=stack.kind in {"serving", "workloads"},
+            continue_on_error=stack.kind in {"cluster", "serving", "workloads"},
         )
         if stack.kind not in NO_RESOURCES:
             self._held[stack] = max(self._held.get(stack, 0), OWN_ENTRIES + 1)
@@ -187,6 +189,8 @@ class Pass:
             self.failures.append(error)
         # A cache that this very run saw staged lets replicas start that it did not render: that is still to do.
         self._done[stack] = asked if stack.kind == "workloads" else self._intents.digest(stack)
+        if stack.kind == "cluster":
+            operation = told_by_pool(operation, self.view.get(ClusterOutputs, "cluster", stack.cluster))
         self._record(operation)
         return operation
 

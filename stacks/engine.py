@@ -51,6 +51,8 @@ class Operation:
     """The same, resource by resource."""
     drift: tuple[Drift, ...] = ()
     """What a refresh before it found changed by others."""
+    failed: tuple[str, ...] = ()
+    """Names of resources that could not be created, changed or deleted."""
     seconds: float = 0.0
     error: ModelplaneError | None = None
     messages: tuple[str, ...] = ()
@@ -304,6 +306,7 @@ class Engine:
             changes=counts(steps),
             steps=steps,
             drift=tuple(watch.drift),
+            failed=tuple(watch.failed),
             seconds=time.monotonic() - started,
             error=error,
             messages=tuple(watch.errors if error else watch.warnings),

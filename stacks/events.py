@@ -29,6 +29,8 @@ class Watch:
         """What a refresh found changed by others."""
         self.failed_creations: list[dict[str, Any]] = []
         """Entries that the state would have for objects whose creation failed, as far as telling them apart needs."""
+        self.failed: list[str] = []
+        """Names of resources whose operation failed."""
         self.failed_releases: list[dict[str, Any]] = []
         """Helm releases that could not be installed, upgraded or removed."""
         self._debug = debug
@@ -49,6 +51,7 @@ class Watch:
                 self.drift += drift_of(told)
         if event.res_op_failed_event is not None:
             told = event.res_op_failed_event.metadata
+            self.failed.append(told.urn.rpartition("::")[2])
             self.failed_creations += creation(told)
             self.failed_releases += [_entry(told, release_of(told))] if told.type == RELEASE else []
         diagnostic = event.diagnostic_event

@@ -78,9 +78,10 @@ fleet_now() {
 # The front door on the hub.
 try up <fleet>.gateway
 
-# Every cluster: how it is reached and what it has, then what serving needs there.
+# Every cluster: how it is reached and what it has, then what serving needs there. A pool that its cloud cannot give
+# keeps nothing else from being made.
 for cluster in $clusters; do
-  try up "<fleet>.cluster.$cluster"
+  try up "<fleet>.cluster.$cluster" --continue-on-error
   if reachable "$cluster"; then
     try up "<fleet>.serving.$cluster"
   fi

@@ -26,6 +26,7 @@ from programs.outputs import (
     LedgerReplica,
     Outputs,
     PlacementOutputs,
+    PoolFacts,
     ReplicaState,
     RoutingOutputs,
     ServiceBackend,
@@ -34,7 +35,7 @@ from programs.outputs import (
     WorkloadsOutputs,
 )
 from programs.workloads_plan import ledger_or_refuse, plan_workloads
-from stacks.engine import Operation
+from stacks.engine import Operation, OperationFailed
 from stacks.interrupt import Stop
 from stacks.live import Waiting
 
@@ -61,6 +62,8 @@ class Simulation:
     stop: Stop = field(default_factory=Stop)
     failing: dict[str, ModelplaneError] = field(default_factory=dict)
     """Stacks whose operations fail, by name without the fleet's."""
+    not_given: dict[str, set[str]] = field(default_factory=dict)
+    """Pools that their cloud does not give, by cluster; the rest of the cluster is made."""
     never_ready: set[str] = field(default_factory=set)
     """Deployments whose pods never become ready."""
     unreachable: set[str] = field(default_factory=set)
@@ -112,6 +115,8 @@ class Simulation:
             except ModelplaneError as error:
                 return Operation(stack=stack, action="up", error=error)
             self.rotations.append(self._answering())
+            if stack.kind == "cluster" and (pools := self.not_given.get(stack.cluster or "")):
+                return _no_capacity(stack, pools)
             return Operation(stack=stack, action="up", changes=changes)
 
     def outputs(self, stack: StackName) -> dict[str, Any] | None:
@@ -195,11 +200,14 @@ class Simulation:
             cluster=name,
             inputs=ClusterInputs(source="Existing", stack="Standard"),
             kubeconfig=name,
-            pools=(*declared, *leaving),
+            pools=tuple(self._as_given(name, pool) for pool in (*declared, *leaving)),
             reachable=name not in self.unreachable,
         )
         self._keep(stack, outputs)
         return {}
+
+    def _as_given(self, cluster: str, pool: PoolFacts) -> PoolFacts:
+        return pool.model_copy(update={"provisioned": pool.name not in self.not_given.get(cluster, ())})
 
     def _serving(self, stack: StackName, *, refresh: bool) -> dict[str, int]:
         name = stack.cluster or ""
@@ -336,3 +344,15 @@ def _objects(outputs: Outputs) -> Any:
     for service in plain.get("services", {}).values():
         service.pop("accepted")
     return {key: value for key, value in plain.items() if key != "withdrawn"}
+
+
+def _no_capacity(stack: StackName, pools: Iterable[str]) -> Operation:
+    failed = tuple(f"cluster-{stack.cluster}/nodegroup-{pool}" for pool in sorted(pools))
+    messages = tuple(f"{name}: InsufficientCapacity" for name in failed)
+    return Operation(
+        stack=stack,
+        action="up",
+        error=OperationFailed(messages[0]),
+        messages=(*messages, "update failed"),
+        failed=failed,
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_service, an_engine
+from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_pool, a_service, an_engine
 from simulation import Simulation
 from states import an_entry, documents_of
 
@@ -93,7 +93,7 @@ def test_only_what_is_there_is_refreshed_and_one_bad_object_stops_no_other(run: 
     simulation = Simulation(FIRST)
     run(simulation, wait=0.0)
     assert simulation.refreshed == {"routing"}, "brought up again for the routes that were accepted"
-    assert simulation.continued == {*WORKLOADS, *(name.replace("workloads", "serving") for name in WORKLOADS)}
+    assert simulation.continued == {*INFRASTRUCTURE, *WORKLOADS} - {"gateway"}
 
 
 def test_the_canary_s_replica_takes_the_node_that_the_old_one_leaves(run: Run) -> None:
@@ -179,6 +179,31 @@ def test_a_cluster_stack_that_fails_at_first_leaves_the_others_alone(run: Run) -
     assert report.exit_code == 21
     state = simulation.read(PlacementOutputs, "placement").deployments["ml-team/mock-demo"]
     assert (state.wanted, state.placed) == (2, 1)
+
+
+def test_a_pool_that_is_not_given_takes_nothing_and_the_next_pass_asks_again(run: Run) -> None:
+    pools = [a_pool("gpu"), a_pool("more")]
+    clusters = (a_cluster("gpu-us-east", pools=pools), a_cluster("gpu-eu-west"))
+    wanted = documents_of(a_fleet("local"), a_class(), *clusters, a_deployment("mock-demo", replicas=3))
+    simulation = Simulation(wanted, not_given={"gpu-us-east": {"more"}})
+    report = run(simulation)
+    assert "serving.gpu-us-east" in simulation.calls
+    assert simulation.rendered() == sorted([EU.key, US.key])
+    assert [(error.error_code, error.where) for error in report.errors] == [("MP342", "InferenceCluster gpu-us-east")]
+    assert report.exit_code == 21
+    simulation.not_given = {}
+    assert run(simulation).exit_code == 0
+    assert len(simulation.rendered()) == 3
+
+
+def test_a_pool_that_is_lost_keeps_the_replicas_on_it(run: Run) -> None:
+    simulation = Simulation(FIRST)
+    run(simulation)
+    simulation.not_given = {"gpu-us-east": {"gpu"}}
+    report = run(simulation)
+    assert simulation.rendered() == simulation.endpoints() == sorted([EU.key, US.key])
+    assert "workloads.gpu-us-east" in simulation.calls
+    assert report.exit_code == 21
 
 
 @pytest.mark.parametrize("failing", ["cluster.gpu-us-east", "serving.gpu-us-east", "workloads.gpu-us-east"])

@@ -74,9 +74,9 @@ ROUND = [
 ]
 INFRASTRUCTURE = [
     "up demo.gateway ",
-    "up demo.cluster.east ",
+    "up demo.cluster.east --continue-on-error",
     "up demo.serving.east ",
-    "up demo.cluster.west ",
+    "up demo.cluster.west --continue-on-error",
     "up demo.serving.west ",
 ]
 
@@ -113,7 +113,7 @@ def test_replicas_that_start_are_waited_for(shell: Shell) -> None:
 def test_a_cluster_that_does_not_answer_is_left_alone(shell: Shell) -> None:
     shell.write(demo__cluster__west__reachable="false")
     assert shell.run().returncode == 0
-    assert [call for call in shell.calls if "west" in call] == ["up demo.cluster.west "]
+    assert [call for call in shell.calls if "west" in call] == ["up demo.cluster.west --continue-on-error"]
     assert shell.calls.count("up demo.workloads.east --continue-on-error") == 2
 
 
