@@ -175,10 +175,15 @@ class Engine:
         return self._perform(stack, "preview", run, caught)
 
     def destroy(self, stack: StackName) -> Operation:
-        """Destroy what one stack holds and remove the stack; without its documents."""
+        """Destroy what one stack holds and remove the stack; without its documents.
+
+        What is protected goes too: whoever destroys a cluster's stack has been asked for that, or has named it.
+        """
 
         def run(watch: Watch, settled: bool) -> None:  # noqa: FBT001 - what `_perform` tells
             with self._stack(stack, lambda: None) as found:
+                if stack.kind == "cluster":
+                    self._unprotect(stack)
                 found.destroy(
                     on_event=watch,
                     refresh=settled or None,
@@ -191,6 +196,11 @@ class Engine:
             self._existing.discard(str(stack))
 
         return self._perform(stack, "destroy", run, [])
+
+    def _unprotect(self, stack: StackName) -> None:
+        done = self._run("state", "unprotect", "--all", "--yes", "--stack", str(stack))
+        if isinstance(done, engine_errors.CommandError):
+            raise done
 
     def forget(self, stack: StackName) -> None:
         """Remove a stack from the state without calling what it holds.

@@ -3,10 +3,11 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from builders import document
 from pulumi import automation
 
@@ -14,6 +15,8 @@ import programs
 from api.documents import FleetDocuments
 from api.routing import InferenceGateway
 from programs import Context
+from stacks.engine import Engine
+from stacks.environment import environment_of
 from tools.locate import locate
 
 DOUBLES = Path(__file__).resolve().parents[1] / "doubles"
@@ -27,34 +30,66 @@ DOOR = InferenceGateway.parse(
 )
 
 
-class Rig:
-    """One backend, one stack, one store of doubles, all below `folder`."""
+class Clouds:
+    """What the doubles hold, in a folder of their own; the clouds' accounts are in `variables`."""
 
-    def __init__(self, folder: Path, documents: FleetDocuments, cluster: str = "us") -> None:
-        self.documents, self.cluster = documents, cluster
-        self.store = folder / "store"
-        plugins, backend, work = folder / "plugins", folder / "backend", folder / "work"
-        for each in (self.store, plugins, backend, work):
-            each.mkdir()
-        for package in PACKAGES:
+    def __init__(self, folder: Path, packages: Sequence[str] = PACKAGES) -> None:
+        self.store, plugins = folder / "store", folder / "plugins"
+        for each in (self.store, plugins):
+            each.mkdir(parents=True)
+        for package in packages:
             starter = plugins / f"pulumi-resource-{package}"
             starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{DOUBLES / "provider.py"}" {package}\n')
             starter.chmod(0o755)
-        (work / "Pulumi.yaml").write_text(json.dumps({"name": "modelplane", "runtime": "python"}))
-        pulumi = locate("pulumi")
-        self._variables = {
-            "PULUMI_BACKEND_URL": f"file://{backend}",
-            "PULUMI_CONFIG_PASSPHRASE": "test",
+        self.variables = {
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PATH": os.pathsep.join([str(plugins), str(Path(sys.executable).parent), os.environ["PATH"]]),
             "DOUBLE_STORE": str(self.store),
             **ACCOUNT,
         }
+
+    def held(self, package: str = "aws") -> dict[str, Plain]:
+        """What a cloud holds, by id."""
+        file = self.store / f"{package}.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+    def journal(self, operation: str) -> list[str]:
+        """Names of what an operation was done to, in order."""
+        lines = [json.loads(line) for line in (self.store / "journal.jsonl").read_text().splitlines()]
+        return [name for found, _, name in lines if found == operation]
+
+    def go_wrong(self, *faults: Plain) -> None:
+        (self.store / "faults.json").write_text(json.dumps(list(faults)))
+
+
+def engine_of(clouds: Clouds, folder: Path, documents: FleetDocuments, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """The driver's engine for a fleet whose directory is `folder`, with doubles in place of all providers."""
+    monkeypatch.setattr("stacks.engine.plugin_variables", lambda: clouds.variables)
+    monkeypatch.setenv("PATH", clouds.variables["PATH"])
+    return Engine(environment_of(folder, {}), documents)
+
+
+class Rig(Clouds):
+    """One backend, one stack, one store of doubles, all below `folder`."""
+
+    def __init__(self, folder: Path, documents: FleetDocuments, cluster: str = "us") -> None:
+        super().__init__(folder)
+        self.documents, self.cluster = documents, cluster
+        backend, work = folder / "backend", folder / "work"
+        for each in (backend, work):
+            each.mkdir()
+        (work / "Pulumi.yaml").write_text(json.dumps({"name": "modelplane", "runtime": "python"}))
+        pulumi = locate("pulumi")
+        variables = {
+            "PULUMI_BACKEND_URL": f"file://{backend}",
+            "PULUMI_CONFIG_PASSPHRASE": "test",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            **self.variables,
+        }
         workspace = automation.LocalWorkspace(
             work_dir=str(work),
             program=self._program,
-            env_vars=self._variables,
+            env_vars=variables,
             pulumi_command=automation.PulumiCommand(str(Path(pulumi).parent.parent), skip_version_check=True),
         )
         self.stack = automation.Stack.create_or_select(f"prod.cluster.{cluster}", workspace)
@@ -85,19 +120,6 @@ class Rig:
 
     def outputs(self) -> Plain:
         return {key: each.value for key, each in self.stack.outputs().items()}
-
-    def held(self, package: str = "aws") -> dict[str, Plain]:
-        """What the cloud holds, by id."""
-        file = self.store / f"{package}.json"
-        return json.loads(file.read_text()) if file.exists() else {}
-
-    def journal(self, operation: str) -> list[str]:
-        """Names of what an operation was done to, in order."""
-        lines = [json.loads(line) for line in (self.store / "journal.jsonl").read_text().splitlines()]
-        return [name for found, _, name in lines if found == operation]
-
-    def go_wrong(self, *faults: Plain) -> None:
-        (self.store / "faults.json").write_text(json.dumps(list(faults)))
 
     def state(self) -> str:
         return json.dumps(self.stack.export_stack().deployment)
