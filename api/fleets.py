@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, SecretStr
 
 from api.base import API_VERSION, Fault, Kind, Metadata, Model, repeated
+from api.cache_settings import CacheSettings
 from api.grammar import (
     DNS_SUBDOMAIN,
     DURATION,
@@ -271,6 +272,8 @@ class FleetSpec(Model):
     """How much may be deleted."""
     unreachable: Unreachable = Unreachable()
     """What happens to clusters out of reach."""
+    caches: CacheSettings = CacheSettings()
+    """How model caches are staged, and what replicas wait for."""
     limits: Limits = Limits()
     """Upper limits of what deployments may ask for."""
     tags: dict[str, str] = {}

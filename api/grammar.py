@@ -24,6 +24,7 @@ _C_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]{0,31}"
 DEVICE_KEY = rf"^(?:{_DNS_PART}(?:\.{_DNS_PART})*/)?{_C_IDENTIFIER}$"
 DURATION = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
 PERCENT = r"^(100|[1-9]?[0-9])%$"
+HTTP_ADDRESS = r"^https?://[^\s/?#]+(/[^\s?#]*)?$"
 CAPACITY_RESERVATION = r"^cr-[0-9a-f]+$"
 
 DESCRIPTIONS = {
@@ -32,6 +33,7 @@ DESCRIPTIONS = {
     DNS_SUBDOMAIN: "lower-case letters, digits, '-' and '.', each part beginning and ending with a letter or digit",
     DURATION: "a duration such as 90s, 10m or 1h30m",
     PERCENT: "a share such as 20%",
+    HTTP_ADDRESS: "an address that begins with http:// or https://",
     CAPACITY_RESERVATION: "a reservation id such as cr-0123456789abcdef0",
 }
 """What a pattern asks for, in words; messages show these, never the expression."""

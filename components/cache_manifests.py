@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from api import names
+from api.cache_settings import Hydration
 from api.caches import AuthSecret, HuggingFace
 from api.images import HYDRATION
 from components import hydrate
@@ -20,7 +21,7 @@ MOUNT = "/mnt/artifact"
 TOKEN_FOLDER = "/var/run/modelplane"  # noqa: S105 - where the token is mounted
 RETRIES = 3
 KEEP_SECONDS = 3600
-"""How long an ended Job stays: a failed one is tried again after that, at the next run."""
+"""How long an ended Job stays; longer than any pause between two attempts."""
 DEFAULT_REVISION = "main"
 
 
@@ -32,8 +33,11 @@ class CacheSetting:
     name: str
     source: HuggingFace
     storage_class: str
+    hydration: Hydration = field(default_factory=Hydration)
     image_mirror: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
+    attempt: int = 1
+    """Which Job it is that stages this; another one takes the place of the one before."""
 
     @property
     def revision(self) -> str:
@@ -89,13 +93,17 @@ def hydration_job(setting: CacheSetting) -> Plain:
         }
         volumes.append({"name": "token", "secret": secret})
         mounts.append({"name": "token", "mountPath": TOKEN_FOLDER, "readOnly": True})
-    container = {
+    container: Plain = {
         "name": "hydrate",
-        "image": mirrored_image(HYDRATION, setting.image_mirror),
+        "image": mirrored_image(setting.hydration.image or HYDRATION, setting.image_mirror),
         "command": ["python3", "-c", Path(hydrate.__file__).read_text()],
         "args": arguments,
         "volumeMounts": mounts,
     }
+    if setting.hydration.image_pull_policy is not None:
+        container["imagePullPolicy"] = setting.hydration.image_pull_policy
+    if setting.hydration.hub is not None:
+        container["env"] = [{"name": "HF_ENDPOINT", "value": setting.hydration.hub}]
     exits = {"containerName": "hydrate", "operator": "In", "values": sorted(hydrate.EXITS.values())}
     return {
         "apiVersion": "batch/v1",
@@ -106,7 +114,7 @@ def hydration_job(setting: CacheSetting) -> Plain:
             "ttlSecondsAfterFinished": KEEP_SECONDS,
             "podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": exits}]},
             "template": {
-                "metadata": {"labels": {names.LABEL_MODEL_CACHE: setting.name}},
+                "metadata": {"labels": {names.LABEL_MODEL_CACHE: setting.name}, **_attempt(setting)},
                 "spec": {
                     "restartPolicy": "Never",
                     "automountServiceAccountToken": False,
@@ -116,6 +124,11 @@ def hydration_job(setting: CacheSetting) -> Plain:
             },
         },
     }
+
+
+def _attempt(setting: CacheSetting) -> Plain:
+    """Nothing of the first one."""
+    return {"annotations": {names.ANNOTATION_ATTEMPT: str(setting.attempt)}} if setting.attempt > 1 else {}
 
 
 def _metadata(setting: CacheSetting, name: str) -> Plain:

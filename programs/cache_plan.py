@@ -6,10 +6,12 @@ ledger names it, whatever its document says by now. What a cluster cannot hold i
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from api.caches import HuggingFace, ModelCache, ModelCacheSpec
 from api.documents import FleetDocuments
+from api.fleets import FleetSpec
 from components.cache_manifests import CacheSetting
 from programs.outputs import CacheRefusal, CacheState, ClusterOutputs, Ledger, LedgerCache, LedgerReplica
 
@@ -17,6 +19,8 @@ Key = tuple[str, str]
 
 FIXED_VOLUMES_GIB: Mapping[str, int] = {"Nebius": 1024}
 """GiB of the one file system that holds all caches of a cluster, by source; elsewhere each has a volume of its own."""
+FIRST_PAUSE, LONGEST_PAUSE = 60, 1800
+"""Seconds from the failure of a Job to the next attempt: twice as long each time, up to half an hour."""
 WITHOUT_SHARED_STORAGE = frozenset({"Vultr"})
 
 
@@ -74,7 +78,7 @@ def staged(
 
 
 def cache_setting(
-    cache: LedgerCache, cluster: ClusterOutputs, *, image_mirror: str | None, labels: dict[str, str]
+    cache: LedgerCache, cluster: ClusterOutputs, settings: FleetSpec, *, labels: dict[str, str]
 ) -> CacheSetting:
     """What is rendered for a cache. A cluster that names no storage class any more keeps the volumes it has."""
     return CacheSetting(
@@ -82,7 +86,8 @@ def cache_setting(
         name=cache.name,
         source=source_of(cache),
         storage_class=cluster.storage_class or "",
-        image_mirror=image_mirror,
+        hydration=settings.caches.hydration,
+        image_mirror=settings.image_mirror,
         labels=labels,
     )
 
@@ -98,6 +103,24 @@ def source_of(cache: LedgerCache) -> HuggingFace:
 def is_staged(state: CacheState | None, identity: str | None = None) -> bool:
     """Whether a volume holds what it should, as far as its stack last said; of any content where none is given."""
     return state is not None and state.phase == "Ready" and (identity is None or state.identity == identity)
+
+
+def next_attempt(state: CacheState) -> str | None:
+    """When a cache that failed is to be tried again, RFC 3339 in UTC; None for one that did not fail."""
+    if state.phase != "Failed" or not isinstance(state.since, str):
+        return None
+    pause = min(FIRST_PAUSE * 2 ** min(state.attempt - 1, 16), LONGEST_PAUSE)
+    at = datetime.fromisoformat(state.since) + timedelta(seconds=pause)
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def attempt(before: CacheState | None, identity: str, now: str, *, is_changed: bool) -> int:
+    """Which Job is to stage a cache: the next one after a failure, once its pause is over or its input `is_changed`."""
+    if before is None or before.phase == "Ready" or before.identity != identity:
+        return 1
+    after = next_attempt(before)
+    is_due = after is not None and (is_changed or datetime.fromisoformat(after) <= datetime.fromisoformat(now))
+    return before.attempt + 1 if is_due else before.attempt
 
 
 def _selects(cache: ModelCache, documents: FleetDocuments, cluster: str) -> bool:

@@ -13,6 +13,7 @@ from api import names
 from api.base import Metadata
 from api.classes import Device
 from api.deployments import ModelDeployment
+from api.fleets import FleetSpec
 from api.pods import PodTemplate
 from api.replicas import ModelReplica, ModelReplicaSpec, ReplicaEngine, ReplicaMember
 from api.terms import CacheRef, Serving, Worker
@@ -34,8 +35,10 @@ def _plain(value: Any) -> Any:
 class LedgerBuilder:
     """Collects replicas and keeps each template and each set of facts once."""
 
-    def __init__(self, *, image_mirror: str | None = None) -> None:
-        self._image_mirror = image_mirror
+    def __init__(self, settings: FleetSpec | None = None) -> None:
+        settings = settings or FleetSpec()
+        self._image_mirror = settings.image_mirror
+        self._wait_for_cache = settings.caches.wait_until_ready
         self._replicas: dict[str, LedgerReplica] = {}
         self._templates: dict[str, PodTemplate] = {}
         self._facts: dict[str, tuple[Device, ...]] = {}
@@ -86,8 +89,12 @@ class LedgerBuilder:
             model_cache_ref=shape.model_cache_ref.name if shape.model_cache_ref else None,
             serving_mode=shape.serving.mode if shape.serving else "Unified",
             waits_for=tuple(replica_key(waited) for waited in placement.waits_for),
-            starts_early=(deployment.metadata.annotations.get(names.ANNOTATION_WAIT_FOR_CACHE) == "false") or None,
+            starts_early=self._starts_early(deployment) or None,
         )
+
+    def _starts_early(self, deployment: ModelDeployment) -> bool:
+        said = deployment.metadata.annotations.get(names.ANNOTATION_WAIT_FOR_CACHE)
+        return said == "false" if said in ("true", "false") else not self._wait_for_cache
 
     def _mirrored(self, template: PodTemplate) -> PodTemplate:
         """The template with its image from the fleet's mirror. It is part of the ledger, so a change of it rolls."""

@@ -309,6 +309,10 @@ class CacheState(Outputs):
     """What the volume is to hold: repository, revision and layout."""
     claim_uid: MaybeText = None
     """The volume claim that the phase was told of; another one is empty."""
+    attempt: int = 1
+    """Which Job it is, of those that were to stage this."""
+    asked: str = ""
+    """Digest of what the document asked for then."""
 
 
 class WorkloadsOutputs(Outputs):
@@ -326,6 +330,8 @@ class WorkloadsOutputs(Outputs):
     """Replicas are routed to InferencePools; absent where they have Services."""
     secrets: dict[str, dict[str, str]] = Field(default={}, repr=False)
     """Values of the Secrets that were carried there, by `<namespace>/<name>`; a secret output."""
+    tokens: dict[str, str] = Field(default={}, repr=False)
+    """Tokens that caches are staged with, by their keys; a secret output."""
     config_maps: dict[str, dict[str, str]] = {}
     """Values of the ConfigMaps that were carried there, by `<namespace>/<name>`."""
 

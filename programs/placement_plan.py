@@ -206,7 +206,7 @@ def _next_ledger(
     plan: Plan,
     retiring: list[LedgerReplica],
 ) -> Ledger:
-    builder = LedgerBuilder(image_mirror=documents.fleet.spec.image_mirror if documents.fleet else None)
+    builder = LedgerBuilder(documents.fleet.spec if documents.fleet else None)
     entries = {entry.key: entry for entry in last.replicas}
     taken: set[str] = set()
     for key, deployment_plan in plan.deployments.items():

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pulumi import Output, ResourceOptions
@@ -11,9 +11,10 @@ from api import names
 from api.errors import ModelplaneError
 from components.cache_manifests import CacheSetting
 from components.model_cache import ModelCache, ModelCacheArgs
-from programs.cache_plan import cache_setting, is_staged
+from programs.cache_plan import attempt, cache_setting, is_staged, next_attempt
 from programs.context import Context
-from programs.outputs import CacheState, ClusterOutputs, LedgerCache, WorkloadsOutputs
+from programs.ledger import content_hash
+from programs.outputs import UNKNOWN, CacheState, ClusterOutputs, LedgerCache, WorkloadsOutputs
 from programs.pod_look import PodLook
 from programs.secret_values import secret_value
 
@@ -28,6 +29,11 @@ class Staging:
     token: str | None = field(default=None, repr=False)
     missing: str = ""
     """Which token is asked for and not to be had."""
+
+    @property
+    def asked(self) -> str:
+        """Digest of the source in the document."""
+        return content_hash(self.cache.spec.get("huggingFace"))
 
     @property
     def is_latched(self) -> bool:
@@ -66,9 +72,12 @@ def plan_staging(
     labels = {names.LABEL_FLEET: context.fleet.name}
     found = {}
     for cache in caches:
-        setting = cache_setting(cache, cluster, image_mirror=context.fleet.spec.image_mirror, labels=labels)
+        setting = cache_setting(cache, cluster, context.fleet.spec, labels=labels)
         staging = Staging(cache=cache, setting=setting, before=last.caches.get(cache.key) if last else None)
-        found[cache.key] = staging if staging.is_latched else _with_token(context, staging)
+        if not staging.is_latched:
+            staging = _with_token(context, staging)
+            staging = _numbered(staging, last.tokens.get(cache.key) if last else None, context.now)
+        found[cache.key] = staging
     return found
 
 
@@ -80,8 +89,18 @@ def _with_token(context: Context, staging: Staging) -> Staging:
         token = secret_value(context, auth.name, auth.key, staging.cache.namespace)
     except ModelplaneError as error:
         missing = f"Secret {staging.cache.namespace}/{auth.name}, key {auth.key}: {error.message}"
-        return Staging(**{**vars(staging), "missing": missing})
-    return Staging(**{**vars(staging), "token": token})
+        return replace(staging, missing=missing)
+    return replace(staging, token=token)
+
+
+def _numbered(staging: Staging, last_token: str | None, now: str) -> Staging:
+    """With the number of its attempt; another token or another source is tried at once."""
+    before, known = staging.before, {None, UNKNOWN.value}
+    is_changed = staging.token != last_token and not known & {staging.token, last_token}
+    if before is not None and before.asked:
+        is_changed = is_changed or before.asked != staging.asked
+    number = attempt(before, staging.setting.identity, now, is_changed=is_changed)
+    return replace(staging, setting=replace(staging.setting, attempt=number))
 
 
 def register_cache(
@@ -104,23 +123,30 @@ def register_cache(
 def cache_state(staging: Staging, seen: SeenCache, look: PodLook, now: str) -> CacheState:
     """The phase of a cache and why, with the time since which it is in it."""
     phase, reason, message = _phase(staging, seen, look)
-    before = staging.before
-    stays = before is not None and before.phase == phase and isinstance(before.since, str)
-    return CacheState(
+    before, number = staging.before, staging.setting.attempt
+    stays = before is not None and (before.phase, before.attempt) == (phase, number) and isinstance(before.since, str)
+    state = CacheState(
         phase=phase,
         reason=reason,
         message=message,
         since=before.since if before is not None and stays else now,
         identity=staging.setting.identity,
         claim_uid=seen.claim_uid,
+        attempt=number,
+        asked=staging.asked,
     )
+    after = next_attempt(state)
+    if after is None:
+        return state
+    told = f"{message}; that was attempt {number}, the first run after {after} or after an edit makes the next"
+    return state.model_copy(update={"message": told})
 
 
 def planned_state(staging: Staging) -> CacheState:
     """What the stack will export as far as that is known before it runs."""
     if staging.is_latched and staging.before is not None:
         return staging.before
-    return CacheState(identity=staging.setting.identity)
+    return CacheState(identity=staging.setting.identity, attempt=staging.setting.attempt, asked=staging.asked)
 
 
 def _phase(staging: Staging, seen: SeenCache, look: PodLook) -> tuple[str, str, str]:

@@ -82,6 +82,8 @@ def program(context: Context) -> None:
         pulumi.export(key, value)
     pulumi.export("replicas", replicas)
     pulumi.export("caches", states)
+    tokens = {key: staging.token for key, staging in decision.caches.items() if staging.token is not None}
+    pulumi.export("tokens", Output.secret(tokens))
     pulumi.export("secrets", Output.secret(decision.carried.secrets))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from api.base import Condition
 from api.caches import ModelCache
 from api.deployments import ModelDeployment
-from api.status import CachePhase
+from api.status import CacheOnCluster
 from programs.outputs import (
     UNKNOWN,
     ClusterOutputs,
@@ -92,7 +92,7 @@ def replica_conditions(entry: LedgerReplica, state: ReplicaState | None, *, is_k
     """
     if state is None:
         reason = "Deploying" if is_known else "WaitingForCluster"
-        text = f"waits for {', '.join(entry.waits_for)} to leave its nodes" if entry.waits_for else ""
+        text = _waits(entry)
         accepted = condition("ModelAccepted", status=False, reason=reason, message=text)
         ready = condition("ModelReady", status=False, reason="WaitingForModel", message=text)
     else:
@@ -109,11 +109,23 @@ def replica_conditions(entry: LedgerReplica, state: ReplicaState | None, *, is_k
     return conditions
 
 
-def cache_conditions(cache: ModelCache | None, phases: Mapping[str, CachePhase], *, has_token: bool) -> list[Condition]:
-    """ClustersMatched, ArtifactReady and Ready, by the phase on every cluster that stages the cache.
+def _waits(entry: LedgerReplica) -> str:
+    """What has to happen before a replica is started."""
+    if entry.waits_for:
+        return f"waits for {', '.join(entry.waits_for)} to leave its nodes"
+    if entry.model_cache_ref and not entry.starts_early:
+        return f"waits until cache {entry.namespace}/{entry.model_cache_ref} is staged on {entry.cluster}"
+    return ""
+
+
+def cache_conditions(
+    cache: ModelCache | None, clusters: Mapping[str, CacheOnCluster], *, has_token: bool
+) -> list[Condition]:
+    """ClustersMatched, ArtifactReady and Ready, by what is said of every cluster that stages the cache.
 
     `has_token` tells whether the Secret it names is there; one without a Secret needs none.
     """
+    phases = {name: found.phase or "Pending" for name, found in clusters.items()}
     count = len(phases)
     ready = sum(phase == "Ready" for phase in phases.values())
     text = f"{ready} of {count} clusters ready"
@@ -126,12 +138,18 @@ def cache_conditions(cache: ModelCache | None, phases: Mapping[str, CachePhase],
         text = f"Secret {cache.namespace if cache else ''}/{secret.name} has no key {secret.key}"
         artifact = condition("ArtifactReady", status=False, reason="AuthSecretMissing", message=text)
     elif failed := sorted(name for name, phase in phases.items() if phase == "Failed"):
-        artifact = condition("ArtifactReady", status=False, reason="Failed", message=f"failed on {', '.join(failed)}")
+        artifact = condition("ArtifactReady", status=False, reason="Failed", message=_failed(failed, clusters))
     elif ready == count:
         artifact = condition("ArtifactReady", status=True, reason="Staged", message=text)
     else:
         artifact = condition("ArtifactReady", status=False, reason="Partial" if ready else "Hydrating", message=text)
     return [matched, artifact, together([matched, artifact])]
+
+
+def _failed(names_of: Sequence[str], clusters: Mapping[str, CacheOnCluster]) -> str:
+    """Where it failed, and what each cluster says of it."""
+    said = {name: clusters[name].message for name in names_of}
+    return "; ".join(f"failed on {name}: {text}" if text else f"failed on {name}" for name, text in said.items())
 
 
 def endpoint_conditions(*, is_in_use: bool) -> list[Condition]:

@@ -199,7 +199,7 @@ def _cache(
     status = ModelCacheStatus(
         summary=CacheSummary(ready=f"{ready}/{len(phases)}"),
         clusters=(*found.values(), *left_out),
-        conditions=tuple(cache_conditions(written, phases, has_token=_has_token(written, documents))),
+        conditions=tuple(cache_conditions(written, found, has_token=_has_token(written, documents))),
     )
     return _shown(_head("ModelCache", namespace, name, written), status)
 

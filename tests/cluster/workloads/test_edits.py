@@ -18,7 +18,7 @@ from replicas import LABELS, a_claiming, a_gang, a_replica, a_standalone
 from api.caches import HuggingFace
 from api.replicas import ModelReplica as Replica
 from components.cache_manifests import CacheSetting
-from components.kubernetes_objects import provider
+from components.kubernetes_objects import provider, register
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.model_replica import ModelReplica, ModelReplicaArgs
 from stacks.command import RunningEngines
@@ -43,6 +43,8 @@ class Wanted:
     copies: int = 2
     workers: int = 1
     revision: str = "main"
+    attempt: int = 1
+    text: str = "a"
 
     def gang(self) -> Plain:
         leader = a_claiming("Leader", image=self.image)
@@ -58,15 +60,25 @@ class Wanted:
 
     def program(self, kubeconfig: str) -> Callable[[], None]:
         def program() -> None:
-            opts = ResourceOptions(providers=[provider("us", kubeconfig, "prod/us", ResourceOptions())])
+            access = provider("us", kubeconfig, "prod/us", ResourceOptions())
+            opts = ResourceOptions(providers=[access])
             for name, (stack, replica) in self.replicas().items():
                 args: Plain = {"replica": replica, "stack": stack, "inference_pools": True, "labels": LABELS}
                 ModelReplica(name, ModelReplicaArgs(**args), opts)
             source = HuggingFace.model_validate({"repo": "o/m", "sizeGiB": 1, "revision": self.revision}, by_alias=True)
             setting = CacheSetting(
-                namespace="ml-team", name="cache", source=source, storage_class="rwx", labels=dict(LABELS)
+                namespace="ml-team",
+                name="cache",
+                source=source,
+                storage_class="rwx",
+                labels=dict(LABELS),
+                attempt=self.attempt,
             )
             ModelCache("cache", ModelCacheArgs(setting=setting, hydrates=True), opts)
+            for kind, field_name in (("ConfigMap", "data"), ("Secret", "stringData")):
+                metadata = {"name": "flags", "namespace": "ml-team"}
+                manifest = {"apiVersion": "v1", "kind": kind, "metadata": metadata, field_name: {"text": self.text}}
+                register(manifest, kind, ResourceOptions(provider=access))
 
         return program
 
@@ -158,4 +170,15 @@ def test_the_size_of_a_gang_replaces_it(stack: Stack) -> None:
 def test_another_revision_is_another_job_on_the_same_volume(stack: Stack) -> None:
     """D13."""
     assert stack.up(revision="v2") == {"cache/hydration": "replace"}
+    assert stack.up() == {}
+
+
+def test_another_attempt_is_another_job_on_the_same_volume(stack: Stack) -> None:
+    assert stack.up(attempt=2) == {"cache/hydration": "replace"}
+    assert stack.up() == {}
+
+
+def test_values_change_in_place(stack: Stack) -> None:
+    """A pod that starts while its Secret is away would fail."""
+    assert stack.up(text="b") == {"ConfigMap": "update", "Secret": "update"}
     assert stack.up() == {}

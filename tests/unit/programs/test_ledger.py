@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from builders import a_deployment, a_device, a_gang, a_member, an_engine
+from builders import a_deployment, a_device, a_fleet, a_gang, a_member, an_engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from states import a_claim, a_ledger, a_template, an_engine_entry, an_entry, retiring, some_facts
 
 from api import ModelReplica, names
 from api.deployments import ModelDeployment
+from api.fleets import FleetSpec
 from api.pods import PodTemplate
 from api.terms import Phase, Role
 from programs.ledger import LedgerBuilder, content_hash, document, placed, replica_key, template_hash
@@ -23,12 +24,12 @@ STEADY = settings(deadline=None, derandomize=True, max_examples=50)
 OTHER_FACTS = some_facts(a_device(memory="141Gi"))
 
 
-def built(deployment: ModelDeployment, *, nodes: int = 12) -> Ledger:
+def built(deployment: ModelDeployment, *, nodes: int = 12, fleet: FleetSpec | None = None) -> Ledger:
     """The ledger of a deployment that the scheduler placed on one large cluster."""
     pool = Pool(name="gpu", nodes=nodes, devices=some_facts())
     cluster = Cluster(name="us", ready=True, gateway_address="10.0.0.1", pools=(pool,))
     plan = schedule(Snapshot(clusters=(cluster,), deployments=(deployment,)))
-    builder = LedgerBuilder()
+    builder = LedgerBuilder(fleet)
     for placement in plan.deployments[deployment.namespace, deployment.name].placements:
         builder.add(builder.entry(placement, deployment))
     return builder.build()
@@ -313,3 +314,25 @@ def _entry_of(replica: ModelReplica) -> LedgerReplica:
             for engine in spec.engines
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("waits", "said", "early"),
+    [
+        (None, None, None),
+        (False, None, True),
+        (False, "true", None),
+        (None, "false", True),
+        (None, "sometimes", None),
+    ],
+)
+def test_replicas_wait_for_their_cache_unless_the_fleet_or_their_deployment_says_not(
+    waits: bool | None, said: str | None, early: bool | None
+) -> None:
+    fleet = a_fleet(caches={} if waits is None else {"waitUntilReady": waits})
+    deployment = a_deployment()
+    annotations = {} if said is None else {"modelplane.ai/wait-for-cache": said}
+    metadata = deployment.metadata.model_copy(update={"annotations": annotations})
+    deployment = deployment.model_copy(update={"metadata": metadata})
+    (entry,) = built(deployment, fleet=fleet.spec).replicas
+    assert entry.starts_early is early

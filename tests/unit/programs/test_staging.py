@@ -1,14 +1,17 @@
 """Phases of a cache on a cluster, each with its reason; and what is rendered for it."""
 
 import json
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from builders import a_cache, a_class, a_cluster, a_fleet
 from states import cluster_outputs, documents_of
 
-from api.fleets import Secret
-from programs.cache_plan import cache_setting
+from api.fleets import FleetSpec, Secret
+from components.cache_manifests import hydration_job
+from programs.cache_plan import cache_setting, next_attempt
 from programs.context import Context
 from programs.outputs import CacheState, LedgerCache, WorkloadsOutputs
 from programs.pod_look import PodLook
@@ -28,7 +31,7 @@ def a_ledger_cache(**source: Any) -> LedgerCache:
 
 def a_staging(before: CacheState | None = None, *, missing: str = "", **source: Any) -> Staging:
     cache = a_ledger_cache(**source)
-    setting = cache_setting(cache, cluster_outputs(storage_class="rwx"), image_mirror=None, labels={})
+    setting = cache_setting(cache, cluster_outputs(storage_class="rwx"), FleetSpec(), labels={})
     return Staging(cache=cache, setting=setting, before=before, missing=missing)
 
 
@@ -190,4 +193,87 @@ def test_a_token_is_not_asked_for_once_the_cache_is_staged() -> None:
 
 
 def test_a_preview_says_of_a_cache_that_it_is_to_be_staged() -> None:
-    assert planned_state(a_staging(OLD)) == CacheState(phase="Pending", identity=IDENTITY)
+    staging = a_staging(OLD)
+    assert planned_state(staging) == CacheState(phase="Pending", identity=IDENTITY, asked=staging.asked)
+
+
+FAILED = CacheState(phase="Failed", identity=IDENTITY, claim_uid="uid", since=THEN)
+SECONDS: dict[int, int] = {1: 60, 2: 120, 3: 240, 5: 960, 6: 1800, 500: 1800}
+
+
+@pytest.mark.parametrize(("number", "seconds"), SECONDS.items())
+def test_the_pause_after_a_failure_doubles_up_to_half_an_hour(number: int, seconds: int) -> None:
+    found = next_attempt(FAILED.model_copy(update={"attempt": number}))
+    assert datetime.fromisoformat(str(found)) - datetime.fromisoformat(THEN) == timedelta(seconds=seconds)
+
+
+def test_only_what_failed_is_tried_again() -> None:
+    assert next_attempt(STAGED) is None
+    assert next_attempt(FAILED.model_copy(update={"since": None})) is None
+
+
+def number_of(before: CacheState, now: str, *kinds: Any, token: str = HUSH, **source: Any) -> int:
+    """The attempt that a run at `now` makes, where the last run knew `token`."""
+    context = replace(context_of(*kinds), now=now)
+    last = WorkloadsOutputs(cluster="us", caches={"ml-team/qwen": before}, tokens={"ml-team/qwen": token})
+    cache = a_ledger_cache(authSecret={"name": "hf", "key": "TOKEN"}, **source)
+    found = plan_staging(context, cluster_outputs(storage_class="rwx"), (cache,), last)["ml-team/qwen"]
+    return found.setting.attempt
+
+
+EARLY, LATE = "2026-08-01T00:00:59Z", "2026-08-01T00:01:00Z"
+
+
+def test_a_failed_cache_is_tried_again_when_its_pause_is_over() -> None:
+    assert number_of(FAILED, EARLY, a_secret(TOKEN=HUSH)) == 1
+    assert number_of(FAILED, LATE, a_secret(TOKEN=HUSH)) == 2
+
+
+def test_a_failed_cache_is_tried_again_at_once_with_another_token_or_source() -> None:
+    assert number_of(FAILED, EARLY, a_secret(TOKEN="another")) == 2
+    asked = a_staging(authSecret={"name": "hf", "key": "TOKEN"}).asked
+    before = FAILED.model_copy(update={"asked": asked})
+    assert number_of(before, EARLY, a_secret(TOKEN=HUSH)) == 1
+    assert number_of(before, EARLY, a_secret(TOKEN=HUSH), sizeGiB=100) == 2
+
+
+def test_what_has_not_failed_is_not_begun_anew() -> None:
+    under_way = CacheState(phase="Hydrating", identity=IDENTITY, attempt=3, since=THEN)
+    assert number_of(under_way, NOW, a_secret(TOKEN="another")) == 3
+    assert number_of(OLD.model_copy(update={"attempt": 3}), NOW, a_secret(TOKEN=HUSH)) == 1
+    assert number_of(FAILED.model_copy(update={"attempt": 3, "identity": "other"}), NOW, a_secret(TOKEN=HUSH)) == 1
+
+
+def test_each_attempt_has_a_job_of_its_own_and_the_first_is_as_it_always_was() -> None:
+    first = a_staging().setting
+    jobs = [hydration_job(replace(first, attempt=number)) for number in (1, 2, 3)]
+    notes = [found["spec"]["template"]["metadata"].get("annotations") for found in jobs]
+    assert notes == [None, {"modelplane.ai/attempt": "2"}, {"modelplane.ai/attempt": "3"}]
+
+
+def test_a_failure_says_which_attempt_it_was_and_when_the_next_one_is() -> None:
+    failed = SeenCache(claim=BOUND, claim_uid="uid", job=job("Failed"))
+    staging = a_staging(FAILED.model_copy(update={"attempt": 2}))
+    staging = replace(staging, setting=replace(staging.setting, attempt=2))
+    found = cache_state(staging, failed, saying("Refused"), NOW)
+    assert (found.since, found.attempt) == (THEN, 2)
+    assert found.message == (
+        "what it said; that was attempt 2, the first run after 2026-08-01T00:02:00Z or after an edit makes the next"
+    )
+
+
+def test_another_attempt_that_fails_counts_its_pause_from_its_own_failure() -> None:
+    staging = a_staging(FAILED)
+    staging = replace(staging, setting=replace(staging.setting, attempt=2))
+    failed = SeenCache(claim=BOUND, claim_uid="uid", job=job("Failed"))
+    assert cache_state(staging, failed, saying("Refused"), NOW).since == NOW
+
+
+def test_the_job_is_made_as_the_fleet_says() -> None:
+    hydration = {"image": "registry.example/tools/python:3.13", "imagePullPolicy": "Always", "hub": "http://hub.local"}
+    fleet = a_fleet(caches={"hydration": hydration}, imageMirror="mirror.example/all")
+    setting = cache_setting(a_ledger_cache(), cluster_outputs(storage_class="rwx"), fleet.spec, labels={})
+    (container,) = hydration_job(setting)["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "mirror.example/all/tools/python:3.13"
+    assert container["imagePullPolicy"] == "Always"
+    assert container["env"] == [{"name": "HF_ENDPOINT", "value": "http://hub.local"}]

@@ -9,7 +9,7 @@ from states import a_ledger, a_replica_state, an_entry, cluster_outputs, documen
 
 from api.base import Condition
 from api.caches import ModelCache
-from api.status import CONDITIONS, CachePhase
+from api.status import CONDITIONS, CacheOnCluster, CachePhase
 from api.terms import CacheRef
 from programs.outputs import (
     UNKNOWN,
@@ -42,6 +42,10 @@ WITH_TOKEN = ModelCache.parse(
 )
 
 
+def on_clusters(phases: dict[str, CachePhase]) -> dict[str, CacheOnCluster]:
+    return {name: CacheOnCluster(name=name, phase=phase) for name, phase in phases.items()}
+
+
 def told(conditions: list[Condition]) -> dict[str, tuple[str, str]]:
     return {found.type: (found.status, found.reason) for found in conditions}
 
@@ -59,10 +63,24 @@ CACHES: dict[str, tuple[dict[str, CachePhase], bool, tuple[str, str, str]]] = {
 
 @pytest.mark.parametrize(("phases", "has_token", "want"), CACHES.values(), ids=CACHES)
 def test_the_conditions_of_a_cache(phases: dict[str, CachePhase], has_token: bool, want: tuple[str, str, str]) -> None:
-    matched, artifact, ready = cache_conditions(WITH_TOKEN, phases, has_token=has_token)
+    matched, artifact, ready = cache_conditions(WITH_TOKEN, on_clusters(phases), has_token=has_token)
     assert (artifact.status, artifact.reason, artifact.message) == want
     assert matched.status == ("True" if phases else "False")
     assert ready.status == artifact.status
+
+
+def test_a_failed_cache_says_why() -> None:
+    failed = CacheOnCluster(name="us", phase="Failed", message="Refused: not with this token; that was attempt 2")
+    _, artifact, _ = cache_conditions(WITH_TOKEN, {"us": failed}, has_token=True)
+    assert artifact.message == "failed on us: Refused: not with this token; that was attempt 2"
+
+
+def test_a_replica_that_waits_for_its_cache_says_so() -> None:
+    entry = an_entry(model_cache_ref="qwen")
+    _, ready, *_ = replica_conditions(entry, None, is_known=True)
+    assert ready.message == "waits until cache ml-team/qwen is staged on us"
+    _, ready, *_ = replica_conditions(entry.model_copy(update={"starts_early": True}), None, is_known=True)
+    assert ready.message == ""
 
 
 def test_a_cache_is_shown_with_its_clusters() -> None:
@@ -145,7 +163,8 @@ def test_no_condition_has_a_reason_that_is_not_listed() -> None:
     ]
     found += [("ModelEndpoint", endpoint_conditions(is_in_use=flag)) for flag in (True, False)]
     found += [
-        ("ModelCache", cache_conditions(WITH_TOKEN, phases, has_token=token)) for phases, token, _ in CACHES.values()
+        ("ModelCache", cache_conditions(WITH_TOKEN, on_clusters(phases), has_token=token))
+        for phases, token, _ in CACHES.values()
     ]
     for kind, conditions in found:
         *parts, ready = [one for one in conditions if one.type != "Retiring"]
