@@ -98,6 +98,21 @@ def load_to_run(place: Place) -> FleetDocuments:
     return documents
 
 
+def load_checked(place: Place) -> FleetDocuments:
+    """The same, and nothing in it that this release does not do.
+
+    Raises:
+        InvalidFleet: as `load_to_run` does, and for every place where more is asked for.
+        InvocationError: there is no Fleet.
+
+    """
+    from programs.preflight import refuse_unsupported
+
+    documents = load_to_run(place)
+    refuse_unsupported(documents, fleet_of(documents))
+    return documents
+
+
 def load_leniently(place: Place) -> FleetDocuments:
     """As much of a fleet as looking at its stacks and destroying them needs: its Fleet, whatever else is broken.
 

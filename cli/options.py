@@ -15,7 +15,15 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
-def _seconds(text: str) -> float:
+def duration(text: str) -> float:
+    """Seconds of a duration such as 90s, 10m or 1h30m; a number is taken as it is.
+
+    Raises:
+        typer.BadParameter: it is none.
+
+    """
+    if isinstance(text, float | int):  # the default of an option comes through here as well
+        return float(text)
     from api.grammar import DURATION, is_match, seconds
 
     if not text or not is_match(DURATION, text):
@@ -66,7 +74,7 @@ Wait = Annotated[
     typer.Option(
         "--wait",
         metavar="DURATION",
-        parser=_seconds,
+        parser=duration,
         help="How long to wait for replicas that start; when given and not enough, the exit code is 9.",
         show_default="10m",
     ),

@@ -43,12 +43,11 @@ def up(
 
     Example: modelplane up -f examples/local --wait 2m
     """
-    from cli.fleet import fleet_of, load_to_run, place_of, refuse_documented
+    from cli.fleet import fleet_of, load_checked, place_of, refuse_documented
     from cli.printing import data, print_plain, print_problems, say
     from cli.progress import Clock, Progress
     from cli.summary import closing, print_failures, summary
     from programs import Permissions
-    from programs.preflight import refuse_unsupported
     from stacks.converge import Options, Pass
     from stacks.engine import Engine
     from stacks.environment import environment_of
@@ -58,9 +57,8 @@ def up(
 
     took = Clock()
     place = place_of(fleet, ignore_unknown=ignore_unknown)
-    documents = load_to_run(place)
+    documents = load_checked(place)
     print_problems(documents.warnings)
-    refuse_unsupported(documents, fleet_of(documents))
     name = fleet_of(documents).name
     environment = environment_of(place.directory)
     engine = Engine(environment, documents, debug=say if debug else None, say=say)

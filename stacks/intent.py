@@ -24,17 +24,20 @@ from stacks.view import View
 class Intents:
     """Intents of a fleet's stacks over one view of their outputs."""
 
-    def __init__(self, documents: FleetDocuments, view: View, permissions: Permissions) -> None:
+    def __init__(
+        self, documents: FleetDocuments, view: View, permissions: Permissions, silent: frozenset[str] = frozenset()
+    ) -> None:
         self._documents = documents
         self._view = view
         self._permissions = permissions
+        self._silent = silent
 
     def digest(self, stack: StackName) -> str:
         """A digest of what the stack's program would do; it changes when that does."""
         if stack.kind == "placement":
             return self._placement()
         if stack.kind == "routing":
-            return content_hash(_plain(self._routing()))
+            return content_hash(_plain(self.routing()))
         if stack.kind == "workloads" and stack.cluster:
             rendering = self.rendering(stack.cluster)
             last = self._view.get(WorkloadsOutputs, "workloads", stack.cluster)
@@ -65,7 +68,8 @@ class Intents:
         leaving = self._permissions.leaving
         return content_hash(placement_plan.plan_placement(self._documents, observed, now="", leaving=leaving).plain())
 
-    def _routing(self) -> routing_plan.Routing:
+    def routing(self) -> routing_plan.Routing:
+        """What the hub would show."""
         placement = self._view.get(PlacementOutputs, "placement") or PlacementOutputs()
         last = self._view.get(RoutingOutputs, "routing")
         observed = routing_plan.Observed(
@@ -73,6 +77,7 @@ class Intents:
             serving=self._view.by_cluster(ServingOutputs, "serving"),
             workloads=self._view.by_cluster(WorkloadsOutputs, "workloads"),
             in_use=frozenset(last.endpoints) if last else frozenset(),
+            silent=self._silent,
         )
         return routing_plan.plan_routing(self._documents, placement.ledger, observed)
 

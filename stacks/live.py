@@ -105,13 +105,22 @@ def routes_accepted(
 def _accepted(client: Client, route: tuple[str, str]) -> bool:
     namespace, name = route
     found = client.get(HTTPRoute, name, namespace=namespace)
-    status: dict[str, Any] = found.status if isinstance(found.status, dict) else {}
+    return is_accepted(found.status if isinstance(found.status, dict) else {})
+
+
+def is_accepted(status: Mapping[str, Any]) -> bool:
+    """Whether a gateway accepts the route of this status."""
     parents = status.get("parents") or []
     return any(
         condition.get("type") == "Accepted" and condition.get("status") == "True"
         for parent in parents
         for condition in parent.get("conditions") or []
     )
+
+
+def resource_of(kind: str) -> Any:
+    """What the client calls a kind of objects that are looked at."""
+    return HTTPRoute if kind == "HTTPRoute" else _KINDS[kind]
 
 
 def _connected(kubeconfig: str) -> Client | None:

@@ -55,6 +55,17 @@ class View:
         """Forget a stack that is gone."""
         self._known.pop(stack, None)
 
+    def copy(self) -> "View":
+        """The view as it is now; what is renewed later is in the one that renewed it alone."""
+        other = View(self._engine, self._fleet)
+        other._known = dict(self._known)
+        return other
+
+    def adopt(self, stack: StackName, other: "View") -> None:
+        """Take over what another view knows of one stack."""
+        if stack in other._known:  # noqa: SLF001 - another one of this class
+            self._known[stack] = other._known[stack]  # noqa: SLF001
+
     def get(self, model: type[Model], kind: str, cluster: str | None = None) -> Model | None:
         """Outputs of one stack."""
         found = self._known.get(StackName(self._fleet, kind, cluster))

@@ -1,0 +1,75 @@
+"""`modelplane reconcile`: bring the fleet up again and again, as long as it runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import Debug, FleetPaths, IgnoreUnknown, Output, OutputFormat, Parallel, duration
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reconcile")(reconcile)
+
+
+def reconcile(
+    fleet: FleetPaths = None,
+    ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
+    output: OutputFormat = Output.TABLE,
+    parallel: Parallel = 3,
+    interval: Annotated[
+        float,
+        typer.Option(
+            "--interval",
+            metavar="DURATION",
+            parser=duration,
+            help="How often to look by the clock for what no event told of.",
+            show_default="60s",
+        ),
+    ] = 60.0,
+    drift_interval: Annotated[
+        float,
+        typer.Option(
+            "--drift-interval",
+            metavar="DURATION",
+            parser=duration,
+            help="How old a stack's last look at its live objects may get before it is brought up again.",
+            show_default="10m",
+        ),
+    ] = 600.0,
+    once: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option("--once", help="End when nothing more is to be done, with the exit code of `up`.")
+    ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="STACK", help="Bring up this stack alone; may be repeated.")
+    ] = None,
+    ready_file: Annotated[
+        Path | None,
+        typer.Option("--ready-file", metavar="FILE", help="A file that is there once the fleet has been brought up."),
+    ] = None,
+    debug: Debug = False,  # noqa: FBT002 - a flag of the command line
+) -> None:
+    """Keep the fleet as its documents say, until stopped.
+
+    Takes up edits of the documents, takes sick replicas out of their URLs and back in, brings back what others
+    changed. Where nothing is to be done no engine is started. The first Ctrl-C or SIGTERM finishes what runs.
+
+    Example: modelplane reconcile -f examples/local --once
+    """
+    from cli.fleet import fleet_of, load_checked, place_of
+    from cli.printing import print_problems, say
+    from cli.reconcile_run import keep
+    from stacks.loop.agenda import Limits
+    from stacks.loop.run import LoopOptions
+
+    place = place_of(fleet, ignore_unknown=ignore_unknown)
+    documents = load_checked(place)
+    print_problems(documents.warnings)
+    name = fleet_of(documents).name
+    stacks = frozenset(each if each.startswith(f"{name}.") else f"{name}.{each}" for each in only or ())
+    limits = Limits(parallel=parallel, drift_interval=drift_interval, only=stacks)
+    options = LoopOptions(limits=limits, interval=interval, once=once)
+    told = say if debug else None
+    code = keep(place, documents, options, output=output, ready_file=ready_file, debug=told)
+    raise typer.Exit(code)

@@ -1,0 +1,60 @@
+"""The files of a backend that is a folder: which stacks somebody else has brought up, and what of the past is kept."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote
+
+from stacks.environment import BACKEND, FILE, PROJECT, Environment
+
+KEPT = 20
+"""Entries of history and backups that are kept of each stack."""
+
+
+def folder_of(environment: Environment) -> Path | None:
+    """Where the backend's files lie; None where it is no folder."""
+    backend = environment.variables[BACKEND]
+    if not backend.startswith(FILE):
+        return None
+    return Path(unquote(backend.removeprefix(FILE).partition("?")[0])).expanduser() / ".pulumi"
+
+
+def stamps(environment: Environment) -> Mapping[str, int] | None:
+    """When each stack's state was last written, by its name; None where the backend does not tell."""
+    folder = folder_of(environment)
+    if folder is None:
+        return None
+    found = {}
+    for file in (folder / "stacks" / PROJECT).glob("*.json*"):
+        name = file.name.partition(".json")[0]
+        if file.name in {f"{name}.json", f"{name}.json.gz"}:
+            found[name] = file.stat().st_mtime_ns
+    return found
+
+
+def prune(environment: Environment, kept: int = KEPT) -> int:
+    """Remove all but the newest entries of history and backups of each stack; how many files went.
+
+    Pulumi keeps two files for each update for ever, and one for each backup.
+    """
+    folder = folder_of(environment)
+    if folder is None:
+        return 0
+    gone = 0
+    for part in ("history", "backups"):
+        for stack in (folder / part / PROJECT).glob("*"):
+            entries: dict[str, list[Path]] = defaultdict(list)
+            for file in stack.iterdir():
+                entries[_stem(file.name)].append(file)
+            for stem in sorted(entries)[:-kept]:
+                for file in entries[stem]:
+                    file.unlink(missing_ok=True)
+                    gone += 1
+    return gone
+
+
+def _stem(name: str) -> str:
+    """What the files of one entry have in common: the stack, and a time that sorts."""
+    for suffix in (".gz", ".attrs", ".json", ".history", ".checkpoint"):
+        name = name.removesuffix(suffix)
+    return name

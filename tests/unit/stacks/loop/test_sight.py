@@ -1,0 +1,77 @@
+"""Where live objects are not as stacks last exported them."""
+
+import pytest
+from states import an_engine_entry, an_entry, cluster_outputs, listed_workloads
+
+from programs.outputs import EndpointState, RoutingOutputs, ServiceBackend, ServiceState, WorkloadsOutputs
+from programs.replica_state import workload_name
+from stacks.loop.sight import ROUTE, Seen, Sight, astray_replicas, astray_routes
+
+ENTRY = an_entry()
+READY, STARTING = listed_workloads("us", ENTRY), listed_workloads("us", starting=[ENTRY])
+KIND, NAME = workload_name(ENTRY.name, ENTRY.engines[0], "Standard")
+PLACE = f"{KIND}/{ENTRY.namespace}/{NAME}"
+
+
+def astray(outputs: WorkloadsOutputs | None, *seen: Seen, answers: bool | None = True) -> list[str]:
+    sight = Sight(answers=answers, objects=dict.fromkeys([PLACE], seen[0]) if seen else {})
+    return sorted(astray_replicas([ENTRY], outputs, cluster_outputs(), sight))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "seen", "found"),
+    [
+        (READY, [Seen(ready=True)], []),
+        (STARTING, [Seen(ready=False)], []),
+        (READY, [Seen(ready=False)], ["is not ready"]),
+        (STARTING, [Seen(ready=True)], ["is ready"]),
+        (READY, [], ["is not ready"]),
+        (STARTING, [], []),
+        (READY, [Seen(ready=True, copies=3)], ["has 3 copies"]),
+        (None, [Seen(ready=False)], []),
+    ],
+)
+def test_a_replica_is_astray_where_the_cluster_and_the_outputs_differ(
+    outputs: WorkloadsOutputs | None, seen: list[Seen], found: list[str]
+) -> None:
+    assert astray(outputs, *seen) == [f"{ENTRY.key} {words}" for words in found]
+
+
+@pytest.mark.parametrize("answers", [False, None])
+def test_a_cluster_that_does_not_answer_shows_nothing(answers: bool | None) -> None:
+    assert astray(READY, answers=answers) == []
+
+
+def test_an_engine_of_several_copies_has_them() -> None:
+    entry = an_entry(engines=(an_engine_entry(copies=2),))
+    sight = Sight(answers=True, objects={PLACE: Seen(ready=True, copies=2)})
+    assert astray_replicas([entry], listed_workloads("us", entry), cluster_outputs(), sight) == frozenset()
+
+
+def routing(*, accepted: bool = True, weight: int = 9) -> RoutingOutputs:
+    endpoint = EndpointState(url="http://10.0.0.1/", cluster="us", backend="one", port=80)
+    service = ServiceState(backends=(ServiceBackend(endpoint="n/one", weight=weight),), accepted=accepted)
+    return RoutingOutputs(services={"n/chat": service}, endpoints={"n/one": endpoint})
+
+
+def route(*, ready: bool = True, weights: frozenset[tuple[str, int]] = frozenset({("one", 9)})) -> Sight:
+    return Sight(answers=True, objects={f"{ROUTE}/n/chat": Seen(ready=ready, weights=weights)})
+
+
+@pytest.mark.parametrize(
+    ("outputs", "sight", "found"),
+    [
+        (routing(), route(), []),
+        (routing(accepted=False), route(ready=False), []),
+        (routing(accepted=False), route(), ["n/chat is accepted"]),
+        (routing(), route(ready=False), ["n/chat is not accepted"]),
+        (routing(), Sight(answers=True), ["n/chat is not accepted"]),
+        (routing(), route(weights=frozenset({("one", 1)})), ["n/chat has [('one', 1)]"]),
+        (routing(), Sight(answers=False), []),
+        (None, route(), []),
+    ],
+)
+def test_a_route_is_astray_where_the_gateway_and_the_outputs_differ(
+    outputs: RoutingOutputs | None, sight: Sight, found: list[str]
+) -> None:
+    assert sorted(astray_routes(outputs, sight)) == found
