@@ -13,7 +13,7 @@ from api.base import Kind
 from api.documents import FleetDocuments, Key
 from api.names import StackName
 from programs import Permissions
-from programs.carried import secrets_of
+from programs.carried import Named, named_by
 from programs.ledger import content_hash
 from programs.outputs import (
     ClusterOutputs,
@@ -166,12 +166,12 @@ class _Digests:
         placement = self._view.get(PlacementOutputs, "placement")
         rendered = self._intents.rendering(name).replicas
         ledger = placement.ledger if placement else None
-        secrets = {key for entry in rendered for key in secrets_of(entry, ledger)} if ledger else set()
+        carried = {named for entry in rendered for named, _ in named_by(entry, ledger)} if ledger else set()
         return [
             self._settings[:1],
             _access(self._view, name),
             serving.capabilities.plain() if serving else None,
-            [[key, self._value(key)] for key in sorted(secrets)],
+            [[*named, self._carried(named)] for named in sorted(carried)],
         ]
 
     def _routing(self, _: str) -> Any:
@@ -183,6 +183,12 @@ class _Digests:
         """Whether the cluster answers; one that was not looked at yet is taken at its word."""
         sight = self._world.sights.get(cluster)
         return sight is None or sight.answers is not False
+
+    def _carried(self, named: Named) -> Any:
+        if named.kind == "Secret":
+            return self._value(named.key)
+        namespace, _, name = named.key.partition("/")
+        return _plain(self._documents.config_maps.get((namespace, name)))
 
     def _value(self, key: str) -> str:
         namespace, _, name = key.partition("/")
