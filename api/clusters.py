@@ -18,6 +18,7 @@ from api.grammar import (
 )
 from api.sources import ClusterSource
 from api.terms import Source, Stack, Taint, named
+from api.zones import zone_faults
 
 MOST_NODES = 1000
 GROWING = frozenset({"GKE", "Nebius"})
@@ -121,7 +122,7 @@ class InferenceClusterSpec(Model):
         yield from repeated(((t.key, t.effect) for t in self.taints), "schema", ("taints",), "key and effect")
         yield from repeated(named(self.node_pools or ()), "schema", ("nodePools",), "name")
         for index, pool in enumerate(self.node_pools or ()):
-            yield from _pool_faults(pool, source, ("nodePools", index))
+            yield from _pool_faults(pool, self.cluster, ("nodePools", index))
 
     def cautions(self) -> Iterator[Fault]:
         """IC-N5 where zones are ignored, IC-N12."""
@@ -156,7 +157,8 @@ def _taint_faults(taint: Taint, at: Path) -> Iterator[Fault]:
         yield Fault("IC-N10", (*at, "value"), f"{taint.value!r} is not a taint value", hint)
 
 
-def _pool_faults(pool: NodePool, source: Source, at: Path) -> Iterator[Fault]:
+def _pool_faults(pool: NodePool, cluster: ClusterSource, at: Path) -> Iterator[Fault]:
+    source = cluster.source
     if source == "AKS" and not is_match(r"[a-z][a-z0-9]{0,11}", pool.name):
         hint = "AKS takes at most 12 lower-case letters and digits, the first a letter"
         yield Fault("IC-N3", (*at, "name"), f"{pool.name!r} is no pool name on AKS", hint)
@@ -166,22 +168,21 @@ def _pool_faults(pool: NodePool, source: Source, at: Path) -> Iterator[Fault]:
                 yield Fault("IC-N4", (*at, field), "a pool on Vultr has at least one node", f"set {field}: 1 or more")
     if pool.capacity_block is not None and source != "EKS":
         yield Fault("IC-N7", (*at, "capacityBlock"), f"EKS only, not {source}", "remove the block")
-    yield from _zone_faults(pool.zones, source, (*at, "zones"))
+    elif pool.capacity_block is not None:
+        yield from _bought_faults(pool, at)
+    yield from zone_faults(pool.zones, source, cluster.region, (*at, "zones"))
     if pool.fabric is not None:
         yield from _fabric_faults(pool.fabric, source, (*at, "fabric"))
 
 
-def _zone_faults(zones: tuple[str, ...], source: Source, at: Path) -> Iterator[Fault]:
-    """IC-N5."""
-    if source in {"GKE", "EKS"} and not 1 <= len(zones) <= 8:
-        message = f"a GPU pool on {source} must say in which zones it may run" if not zones else "at most 8 zones"
-        yield Fault("IC-N5", at, message, "list the zones that offer this GPU, one to eight")
-    if source == "AKS":
-        if len(zones) > 3:
-            yield Fault("IC-N5", at, "AKS has at most 3 zones", "remove the others")
-        for index, zone in enumerate(zones):
-            if len(zone) > 8:
-                yield Fault("IC-N5", (*at, index), f"{zone!r} is no AKS zone", 'AKS numbers its zones: "1", "2", "3"')
+def _bought_faults(pool: NodePool, at: Path) -> Iterator[Fault]:
+    """IC-X3: what AWS refuses of a Capacity Block when the machines are asked for."""
+    if len(pool.zones) > 1:
+        hint = "keep the zone that the reservation is in"
+        yield Fault("IC-X3", (*at, "zones"), "a Capacity Block lies in one zone", hint)
+    if pool.max_node_count is not None and pool.max_node_count > pool.node_count:
+        message = f"a Capacity Block does not grow: maxNodeCount {pool.max_node_count} is above {pool.node_count}"
+        yield Fault("IC-X3", (*at, "maxNodeCount"), message, "set it to nodeCount, the instances that were bought")
 
 
 def _fabric_faults(fabric: Fabric, source: Source, at: Path) -> Iterator[Fault]:

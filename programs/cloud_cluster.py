@@ -5,7 +5,7 @@ others known (`programs.outputs`).
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pulumi
@@ -35,7 +35,9 @@ def recipe_of(documents: FleetDocuments, pool: NodePool) -> dict[str, Any] | Non
     return {"pool": pool.plain(), "provisioning": provisioning.plain()}
 
 
-def register(context: Context, cluster: InferenceCluster, declared: ClusterOutputs) -> Component:
+def register(
+    context: Context, cluster: InferenceCluster, declared: ClusterOutputs, last: ClusterOutputs | None
+) -> Component:
     """Register the cluster on its cloud, with the pools of its document and those that are still in use.
 
     Raises:
@@ -47,9 +49,26 @@ def register(context: Context, cluster: InferenceCluster, declared: ClusterOutpu
     os.environ["PATH"] = search_path(os.environ.get("PATH", ""))
     named = {pool.name for pool in cluster.spec.node_pools or ()}
     leaving = [_pool(facts.recipe) for facts in declared.pools if facts.name not in named and facts.recipe]
-    site = site_of(context.documents, cluster, context.mirrors, leaving, is_offline=context.offline)
+    sizes = resized(declared.pools, last.pools if last else ())
+    site = site_of(context.documents, cluster, context.mirrors, leaving, sizes, is_offline=context.offline)
     account = clouds.cloud(source).provider(f"{cluster.name}-cloud", site)
     return Component(f"cluster-{cluster.name}", InferenceClusterArgs(site=site), ResourceOptions(providers=[account]))
+
+
+def resized(declared: Iterable[PoolFacts], last: Iterable[PoolFacts]) -> dict[str, int]:
+    """Nodes that there are of pools whose bounds are not those that their cloud was last told, or did not take."""
+    before = {pool.name: pool for pool in last}
+    known = ((pool, before[pool.name]) for pool in declared if pool.name in before)
+    return {
+        pool.name: old.nodes.present
+        for pool, old in known
+        if old.nodes.present is not None and (old.provisioned is not True or _bounds(pool) != _bounds(old))
+    }
+
+
+def _bounds(pool: PoolFacts) -> tuple[Any, ...]:
+    document = (pool.recipe or {}).get("pool", {})
+    return tuple(document.get(field) for field in ("nodeCount", "minNodeCount", "maxNodeCount"))
 
 
 def export(component: Component, outputs: ClusterOutputs | Output[ClusterOutputs], declared: ClusterOutputs) -> None:

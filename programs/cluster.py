@@ -41,7 +41,7 @@ def program(context: Context) -> None:
     declared = declared_outputs(context.documents, cluster, last, workloads, assumed=context.preview and last is None)
     existing = cluster.spec.cluster.existing
     if existing is None:
-        made = cloud_cluster.register(context, cluster, declared)
+        made = cloud_cluster.register(context, cluster, declared, last)
         declared = declared.model_copy(update={"storage_class": made.storage_class})
         look = cleanly(_seen(context, cluster, declared, last))
         outputs = look("") if context.preview else made.kubeconfig.apply(look)

@@ -113,7 +113,7 @@ def gpu_pool(pool: CloudPool, version: str) -> Plain:
         "enable_auto_scaling": True,
         "min_count": pool.minimum,
         "max_count": max(pool.maximum, 1),
-        "count": pool.count,
+        "count": pool.wanted,
         **zones,
         "gpu_profile": {"driver": "Install"},
         "node_taints": [f"{names.TAINT_GPU}=true:NoSchedule"],
@@ -173,7 +173,7 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
             vnet_subnet_id=subnet.id,
             tags=_tags(site),
             **gpu_pool(pool, site.version),
-            opts=ResourceOptions(parent=parent, ignore_changes=["count"] if pool.minimum != pool.maximum else None),
+            opts=ResourceOptions(parent=parent, ignore_changes=None if pool.is_sized_here else ["count"]),
         )
         for pool in site.pools
     }

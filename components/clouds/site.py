@@ -1,7 +1,8 @@
 """What a cluster on a cloud is made from, as plain data: its document, its classes and the fleet's settings for it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from api.classes import InferenceClass
 from api.clusters import InferenceCluster, NodePool
@@ -32,6 +33,8 @@ class CloudPool:
     count: int = 1
     minimum: int = 1
     maximum: int = 1
+    resized_from: int | None = None
+    """Nodes that there are of a pool whose bounds have changed since they were last set; None where they have not."""
     is_fixed: bool = True
     """Whether the documents give no maximum: the pool keeps its size, so all three counts are the same."""
     zones: tuple[str, ...] = ()
@@ -40,6 +43,23 @@ class CloudPool:
     """Id of the physical fabric, on Nebius."""
     reservation: str | None = None
     """Id of a capacity reservation, on EKS."""
+
+    @property
+    def is_sized_here(self) -> bool:
+        """Whether the cloud is told how many nodes to have; otherwise its autoscaler has the say after the beginning.
+
+        Between new bounds that leave out the present size clouds refuse the old one, and the autoscaler never gets
+        to change it.
+        """
+        outside = self.resized_from is not None and not self.minimum <= self.resized_from <= self.maximum
+        return self.minimum == self.maximum or outside
+
+    @property
+    def wanted(self) -> int:
+        """Nodes to have: as many as at the beginning, or of those that there are as many as new bounds let be."""
+        if self.resized_from is None or self.minimum == self.maximum:
+            return self.count
+        return min(max(self.resized_from, self.minimum), self.maximum)
 
     @property
     def has_efa(self) -> bool:
@@ -81,10 +101,15 @@ def site_of(
     cluster: InferenceCluster,
     mirrors: Mirrors,
     leaving: Iterable[CloudPool] = (),
+    resized: Mapping[str, int] = MappingProxyType({}),
     *,
     is_offline: bool = False,
 ) -> CloudSite:
-    """The site of one cluster; `leaving` are pools without a document that replicas are still pinned to."""
+    """The site of one cluster.
+
+    `leaving` are pools without a document that replicas are still pinned to, `resized` the nodes that there are of
+    pools whose bounds have changed.
+    """
     source = cluster.spec.cluster
     block, fleet = source.cloud, documents.fleet
     if block is None or fleet is None:
@@ -97,7 +122,7 @@ def site_of(
         source=source.source,
         region=source.region,
         version=block.kubernetes_version,
-        pools=(*pools, *leaving),
+        pools=tuple(replace(pool, resized_from=resized.get(pool.name)) for pool in (*pools, *leaving)),
         credential=credential,
         project=credential.project or project_of(documents, source.source, block.credentials.name),
         tags=fleet.spec.tags,

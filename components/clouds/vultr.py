@@ -68,7 +68,7 @@ def gpu_pool(pool: CloudPool) -> Plain:
     return {
         "label": pool.name,
         "plan": nodes.plan,
-        "node_quantity": pool.count,
+        "node_quantity": pool.wanted,
         "labels": {names.LABEL_POOL: pool.name, names.LABEL_GPU: nodes.accelerator.type},
         "taints": [{"key": names.TAINT_GPU, "value": "true", "effect": "NoSchedule"}],
         **bounds,
@@ -87,7 +87,7 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
             f"{name}/node-pool-{pool.name}",
             cluster_id=cluster.id,
             **gpu_pool(pool),
-            opts=ResourceOptions(parent=parent, ignore_changes=None if pool.is_fixed else ["nodeQuantity"]),
+            opts=ResourceOptions(parent=parent, ignore_changes=None if pool.is_sized_here else ["nodeQuantity"]),
         )
         for pool in site.pools
     }

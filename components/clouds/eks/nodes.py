@@ -54,7 +54,7 @@ def gpu_group(pool: CloudPool) -> Plain:
         "labels": {names.LABEL_GPU: nodes.accelerator.type, names.LABEL_POOL: pool.name},
         "taints": [{"key": names.TAINT_GPU, "value": "true", "effect": "NO_SCHEDULE"}],
         "scaling_config": {
-            "desired_size": pool.count,
+            "desired_size": pool.wanted,
             "min_size": pool.minimum,
             "max_size": max(pool.maximum, 1),
         },

@@ -35,7 +35,7 @@ class Pools:
     def system(self) -> aws.eks.NodeGroup:
         """The node group of everything that is no engine."""
         subnets = [subnet.id for subnet in self._network.private.values()]
-        return self._group("nodegroup-system", nodes.system_group(), subnets, None)
+        return self._group("nodegroup-system", nodes.system_group(), subnets, None, is_sized_here=False)
 
     def gpus(self, found: Sequence[plan.ZoneSubnets]) -> dict[str, aws.eks.NodeGroup]:
         """The node groups of the pools, by pool."""
@@ -51,7 +51,9 @@ class Pools:
     ) -> aws.eks.NodeGroup:
         subnets = [self._network.private[index].id for index in nodes.group_zones(pool, found)]
         template = self._template(pool, groups, rules) if nodes.needs_template(pool) else None
-        return self._group(f"nodegroup-{pool.name}", nodes.gpu_group(pool), subnets, template)
+        return self._group(
+            f"nodegroup-{pool.name}", nodes.gpu_group(pool), subnets, template, is_sized_here=pool.is_sized_here
+        )
 
     def _template(self, pool: CloudPool, groups: Sequence[Any], rules: Sequence[Resource]) -> aws.ec2.LaunchTemplate:
         settings = nodes.launch_template(self._site.cluster, pool, groups)
@@ -59,10 +61,15 @@ class Pools:
         return aws.ec2.LaunchTemplate(f"{self._name}/launch-template-{pool.name}", **settings, opts=opts)
 
     def _group(
-        self, key: str, settings: dict[str, Any], subnets: list[Output[str]], template: aws.ec2.LaunchTemplate | None
+        self,
+        key: str,
+        settings: dict[str, Any],
+        subnets: list[Output[str]],
+        template: aws.ec2.LaunchTemplate | None,
+        *,
+        is_sized_here: bool,
     ) -> aws.eks.NodeGroup:
-        scale = settings["scaling_config"]
-        ignored = OWNED_BY_AUTOSCALER if scale["min_size"] != scale["max_size"] else None
+        ignored = None if is_sized_here else OWNED_BY_AUTOSCALER
         launch = {"launch_template": {"name": template.name, "version": LATEST}} if template else {}
         return aws.eks.NodeGroup(
             f"{self._name}/{key}",

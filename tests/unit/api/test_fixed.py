@@ -58,10 +58,11 @@ def of_replica(plain: Plain) -> list[Fault]:
     return list(replica_faults(ModelReplica.parse(plain), PLACED))
 
 
+EAST = changed(cluster_of("EKS", zones=["us-east-1a"]), "spec.cluster.eks", {"region": "us-east-1"})
 FIXED: dict[str, Change] = {
     "IC-V9": Change(cluster_of("EKS"), "spec.stack", "Dynamo", "Standard", "spec.stack", of_cluster),
     "IC-N11": Change(
-        cluster_of("EKS"), "spec.cluster.eks.region", "us-east-1", "us-west-2", "spec.cluster.eks.region", of_cluster
+        cluster_of("EKS"), "spec", EAST["spec"], cluster_of("EKS")["spec"], "spec.cluster.eks.region", of_cluster
     ),
     "MC-N3": Change(
         CACHE, "spec.huggingFace.repo", "Qwen/Qwen3-4B", "Qwen/Qwen3-8B", "spec.huggingFace.repo", of_cache

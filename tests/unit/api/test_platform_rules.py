@@ -99,9 +99,13 @@ def test_class(plain: Plain, expected: list[Broken]) -> None:
     assert broken(InferenceClass, plain) == expected
 
 
+ZONES = {"GKE": "x-a", "EKS": "xa"}
+BOUGHT = {"capacityReservationId": "cr-0a1b"}
+
+
 def clustered(source: str, *, pool: Plain | None = None, block: Plain | None = None, **spec: Any) -> Plain:
     """A cluster whose pool fits its source, with `pool` on top."""
-    zones: Plain = {"zones": ["a"]} if source in {"GKE", "EKS"} else {}
+    zones: Plain = {"zones": [ZONES[source]]} if source in ZONES else {}
     place = {"location": "x"} if source == "AKS" else {} if source == "Nebius" else {"region": "x"}
     cluster: Plain = {"source": source, source.lower(): block if block is not None else place}
     if source == "Existing":
@@ -118,7 +122,11 @@ CLUSTERS: dict[str, tuple[Plain, list[Broken]]] = {
     **{f"valid {source}": (clustered(source), []) for source in (*CLOUDS, "Existing")},
     **{
         f"{rule} {source}": (
-            document("InferenceCluster", "c", {"cluster": {"source": source}, "nodePools": [a_pool(zones=["a"])]}),
+            document(
+                "InferenceCluster",
+                "c",
+                {"cluster": {"source": source}, "nodePools": [a_pool(zones=[ZONES.get(source, "a")])]},
+            ),
             [(rule, f"spec.cluster.{source.lower()}")],
         )
         for source, rule in zip(("Existing", *CLOUDS), (f"IC-V{n}" for n in range(1, 7)), strict=True)
@@ -143,8 +151,28 @@ CLUSTERS: dict[str, tuple[Plain, list[Broken]]] = {
     "IC-N4 high": (clustered("GKE", pool={"nodeCount": 4, "maxNodeCount": 3}), [("IC-N4", f"{POOL}.maxNodeCount")]),
     "IC-N4 Vultr": (clustered("Vultr", pool={"nodeCount": 0}), [("IC-N4", f"{POOL}.nodeCount")]),
     "IC-N5 GKE": (clustered("GKE", pool={"zones": []}), [("IC-N5", f"{POOL}.zones")]),
-    "IC-N5 EKS": (clustered("EKS", pool={"zones": list("abcdefghi")}), [("IC-N5", f"{POOL}.zones")]),
-    "IC-N5 AKS": (clustered("AKS", pool={"zones": list("1234")}), [("IC-N5", f"{POOL}.zones")]),
+    "IC-N5 EKS": (
+        clustered("EKS", pool={"zones": [f"x{letter}" for letter in "abcdefghi"]}),
+        [("IC-N5", f"{POOL}.zones"), *(("IC-N5", f"{POOL}.zones[{index}]") for index in (6, 7, 8))],
+    ),
+    **{
+        f"IC-N5 {source} {zone}": (clustered(source, pool={"zones": [zone]}), [("IC-N5", f"{POOL}.zones[0]")])
+        for source, zone in (("GKE", "y-a"), ("GKE", "xa"), ("EKS", "x-a"), ("EKS", "ya"), ("EKS", "x-lax-1a"))
+    },
+    "IC-N5 twice": (clustered("GKE", pool={"zones": ["x-a", "x-a"]}), [("IC-N5", f"{POOL}.zones[1]")]),
+    "IC-N5 AKS": (
+        clustered("AKS", pool={"zones": list("1234")}),
+        [("IC-N5", f"{POOL}.zones"), ("IC-N5", f"{POOL}.zones[3]")],
+    ),
+    "IC-X3 zones": (
+        clustered("EKS", pool={"zones": ["xa", "xb"], "capacityBlock": BOUGHT}),
+        [("IC-X3", f"{POOL}.zones")],
+    ),
+    "IC-X3 growth": (
+        clustered("EKS", pool={"maxNodeCount": 2, "capacityBlock": BOUGHT}),
+        [("IC-X3", f"{POOL}.maxNodeCount")],
+    ),
+    "IC-X3 as bought": (clustered("EKS", pool={"nodeCount": 2, "maxNodeCount": 2, "capacityBlock": BOUGHT}), []),
     "IC-N5 AKS zone": (clustered("AKS", pool={"zones": ["westeurope-1"]}), [("IC-N5", f"{POOL}.zones[0]")]),
     **{
         f"IC-N6 EFA on {source}": (

@@ -96,8 +96,11 @@ CLASSES: dict[str, Case] = {
 }
 
 
+ZONES = {"GKE": "us-central1-a", "EKS": "us-west-2a"}
+
+
 def cluster_of(source: str = "Existing", **pool: Any) -> Plain:
-    zones: Plain = {"zones": ["a"]} if source in {"GKE", "EKS"} else {}
+    zones: Plain = {"zones": [ZONES[source]]} if source in ZONES else {}
     spec: Plain = {
         "cluster": {"source": source, source.lower(): BLOCKS[source]},
         "nodePools": [a_pool() | zones | pool],
@@ -142,10 +145,10 @@ CLUSTERS: dict[str, Case] = {
         at="spec.nodePools[0].className",
     ),
     "IC-N1": cluster_case("GKE", "spec.cluster.eks", refused=BLOCKS["EKS"], accepted=None),
-    "IC-N2": cluster_case("GKE", "spec.nodePools", refused=None, accepted=[a_pool(zones=["a"])]),
+    "IC-N2": cluster_case("GKE", "spec.nodePools", refused=None, accepted=[a_pool(zones=["us-central1-a"])]),
     "IC-N3": cluster_case("AKS", f"{POOL}.name", refused="gpu-h100", accepted="gpuh100"),
     "IC-N4": cluster_case("GKE", f"{POOL}.minNodeCount", refused=1, accepted=None),
-    "IC-N5": cluster_case("GKE", f"{POOL}.zones", refused=None, accepted=["a"]),
+    "IC-N5": cluster_case("GKE", f"{POOL}.zones", refused=None, accepted=["us-central1-a"]),
     "IC-N6": cluster_case(
         "GKE", f"{POOL}.fabric", refused={"type": "EFA"}, accepted={"type": "None"}, at="spec.nodePools[0].fabric.type"
     ),
@@ -178,6 +181,13 @@ CLUSTERS: dict[str, Case] = {
         refused=(changed(cluster_of("GKE"), "spec.cluster.gke.credentials", {"name": "other"}), *beside("GKE"), FLEET),
         accepted=(changed(cluster_of("GKE"), "spec.cluster.gke.credentials", {"name": "prod"}), *beside("GKE"), FLEET),
         at="spec.cluster.gke.credentials.name",
+    ),
+    "IC-X3": case(
+        cluster_of("EKS", capacityBlock={"capacityReservationId": "cr-0a1b"}),
+        f"{POOL}.maxNodeCount",
+        refused=2,
+        accepted=1,
+        beside=beside("EKS"),
     ),
     "IC-X1": case(
         cluster_of(),
