@@ -86,11 +86,12 @@ class Rig(Clouds):
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             **self.variables,
         }
+        self._pulumi = automation.PulumiCommand(str(Path(pulumi).parent.parent), skip_version_check=True)
         workspace = automation.LocalWorkspace(
             work_dir=str(work),
             program=self._program,
             env_vars=variables,
-            pulumi_command=automation.PulumiCommand(str(Path(pulumi).parent.parent), skip_version_check=True),
+            pulumi_command=self._pulumi,
         )
         self.stack = automation.Stack.create_or_select(f"prod.cluster.{cluster}", workspace)
         self._last: Mapping[str, Any] | None = None
@@ -120,6 +121,11 @@ class Rig(Clouds):
 
     def outputs(self) -> Plain:
         return {key: each.value for key, each in self.stack.outputs().items()}
+
+    def unprotect(self) -> None:
+        """What whoever takes a protected cluster away with plain Pulumi does first."""
+        command = ["state", "unprotect", "--all", "--yes", "--stack", self.stack.name]
+        self._pulumi.run(command, self.stack.workspace.work_dir, self.stack.workspace.env_vars)
 
     def state(self) -> str:
         return json.dumps(self.stack.export_stack().deployment)
