@@ -13,6 +13,10 @@ from api.grammar import Integer, Text, is_dns_subdomain, is_match
 from api.terms import LabelSelector, selector_faults
 
 GATEWAY_NAME = "default"
+MOST_IN_A_RULE = 16
+"""Backends of one rule of an HTTPRoute."""
+MOST_BACKENDS = MOST_IN_A_RULE * MOST_IN_A_RULE
+"""Endpoints of one service: one rule leads to others."""
 COMPOSED_LABELS = ("modelplane.ai/deployment", "modelplane.ai/cluster", "modelplane.ai/replica-index")
 
 
@@ -148,12 +152,16 @@ class ModelEndpointSpec(Model):
             )
 
     def cautions(self) -> Iterator[Fault]:
-        """ME-N3, and ME-X1 (D03): a path that repeats the API's version."""
+        """ME-N3, ME-X1 (D03: a path that repeats the API's version) and ME-X2."""
         path = urlsplit(self.url).path.strip("/")
         rewrite = (self.rewrite_path or "").strip("/")
         if path not in ("", rewrite, f"{rewrite}/v1".strip("/")):
             message = f"the path /{path} is ignored; only rewritePath counts"
             yield Fault("ME-N3", ("url",), message, f"set rewritePath: /{path}/, or remove the path")
+        address = endpoint_address(self.url)
+        if address.scheme == "https" and address.family != "FQDN":
+            message = f"the certificate must be issued for {address.host} itself, by an authority that the hub trusts"
+            yield Fault("ME-X2", ("url",), message, "write the name that the certificate has")
         if is_match(r"v[0-9]+", rewrite.rpartition("/")[2]):
             message = f"clients ask for /v1/…, so the backend sees /{rewrite}/v1/…"
             yield Fault(
@@ -194,6 +202,8 @@ def endpoint_address(url: str) -> Address:
         version = None
     if version != 6 and (bracketed or not is_dns_subdomain(host)):
         raise UnreachableUrl(f"{url!r} has no host that can be reached")
+    if version is None and "." not in host:
+        raise UnreachableUrl(f"{url!r} names a host without a domain, which no EndpointSlice takes")
     port = _port(url, parts)
     scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
     family: Literal["IPv4", "IPv6", "FQDN"] = "IPv4" if version == 4 else "IPv6" if version == 6 else "FQDN"

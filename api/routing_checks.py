@@ -7,12 +7,10 @@ from api.base import Path
 from api.errors import Problem
 from api.names import LABEL_CLUSTER, LABEL_DEPLOYMENT, LABEL_REPLICA_INDEX
 from api.problems import suggestion
-from api.routing import COMPOSED_LABELS, ModelEndpoint, ModelService
+from api.routing import COMPOSED_LABELS, MOST_BACKENDS, ModelEndpoint, ModelService
 from api.selection import LabelIndex
 from api.surroundings import Surroundings
 
-MOST_BACKENDS = 16
-"""Backends that one rule of an HTTPRoute may have."""
 _DEPLOYMENT, _ENDPOINT = "deployment ", "endpoint "
 
 
@@ -84,7 +82,7 @@ def service_problems(service: ModelService, backends: Backends, around: Surround
         for name in found:
             earlier.setdefault(name, index)
     if (count := backends.count(service.namespace, frozenset(earlier))) > MOST_BACKENDS:
-        message = f"{count} endpoints when all replicas are ready, and a route takes {MOST_BACKENDS} backends"
+        message = f"{count} endpoints when all replicas are ready, and a service takes {MOST_BACKENDS}"
         hint = "split it into several services, or lower the replicas"
         yield around.problem(service, "MS-N3", ("spec", "endpoints"), message, hint)
 

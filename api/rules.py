@@ -186,7 +186,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("MS-F1", "every entry matches an endpoint", Code.NO_MATCH, _W),
         ("MS-N1", "a selector is not empty", Code.BROKEN_RULE, _E),
         ("MS-N2", "a selector is in the form of labels", Code.BROKEN_RULE, _E),
-        ("MS-N3", "a service has at most 16 backends", Code.CAUTION, _W),
+        ("MS-N3", "a service has at most 256 endpoints", Code.CAUTION, _W),
         ("MS-X1", "an endpoint is matched by one entry only", Code.CAUTION, _W),
     ),
     **_rules(
@@ -196,6 +196,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("ME-N2", "rewritePath begins and ends with a slash", Code.BROKEN_RULE, _E),
         ("ME-N3", "a path of the url agrees with rewritePath", Code.CAUTION, _W),
         ("ME-N4", "labels of endpoints that Modelplane makes are left to it", Code.BROKEN_RULE, _E),
+        ("ME-X2", "a certificate can be checked by a name", Code.CAUTION, _W),
         ("ME-X1", "rewritePath does not repeat the version that clients ask for", Code.CAUTION, _W),
     ),
     **_rules(

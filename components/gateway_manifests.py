@@ -36,13 +36,40 @@ def gateway(name: str, class_name: str, listeners: Sequence[Plain], labels: dict
     }
 
 
-def endpoint_service(namespace: str, name: str, port: int, labels: dict[str, str]) -> Plain:
-    """The selectorless Service that stands for one ModelEndpoint on the hub."""
+def endpoint_service(namespace: str, name: str, address: Address, labels: dict[str, str]) -> Plain:
+    """The selectorless Service that stands for one ModelEndpoint on the hub; it says where TLS is spoken."""
+    port: Plain = {"port": address.port, "protocol": "TCP"}
+    if address.scheme == "https":
+        port["appProtocol"] = "https"
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": _metadata(namespace, name, labels),
-        "spec": {"type": "ClusterIP", "ports": [{"port": port, "protocol": "TCP"}]},
+        "spec": {"type": "ClusterIP", "ports": [port]},
+    }
+
+
+def empty_slice(namespace: str, name: str, port: int, labels: dict[str, str]) -> Plain:
+    """A Service that leads nowhere: what is sent to it is answered with 503."""
+    nowhere = endpoint_slice(namespace, name, Address("http", "", port, "IPv4"), labels)
+    return {**nowhere, "endpoints": []}
+
+
+def endpoint_tls(namespace: str, name: str, address: Address, labels: dict[str, str]) -> Plain | None:
+    """Which certificate an https endpoint has to show; none for an address, whose certificate must name the address.
+
+    Authorities are those that the gateway's own system trusts.
+    """
+    if address.scheme != "https" or address.family != "FQDN":
+        return None
+    return {
+        "apiVersion": GATEWAY_API,
+        "kind": "BackendTLSPolicy",
+        "metadata": _metadata(namespace, name, labels),
+        "spec": {
+            "targetRefs": [{"group": "", "kind": "Service", "name": name}],
+            "validation": {"hostname": address.host, "wellKnownCACertificates": "System"},
+        },
     }
 
 
@@ -59,20 +86,32 @@ def endpoint_slice(namespace: str, name: str, address: Address, labels: dict[str
     }
 
 
-def backend(service: str, port: int, weight: int, rewrite_path: str | None) -> Plain:
-    """One weighted backend of a service's route, with that endpoint's own prefix rewrite."""
+def backend(
+    service: str, port: int, weight: int, rewrite_path: str | None, *, host: str | None = None, namespace: str = ""
+) -> Plain:
+    """One weighted backend of a route, with the prefix and the host that this endpoint wants to be asked for."""
     reference: Plain = {"name": service, "port": port, "weight": weight}
+    if namespace:
+        reference["namespace"] = namespace
+    rewrite: Plain = {}
     if rewrite_path:
-        path = {"type": "ReplacePrefixMatch", "replacePrefixMatch": rewrite_path}
-        reference["filters"] = [{"type": "URLRewrite", "urlRewrite": {"path": path}}]
+        rewrite["path"] = {"type": "ReplacePrefixMatch", "replacePrefixMatch": rewrite_path}
+    if host:
+        rewrite["hostname"] = host
+    if rewrite:
+        reference["filters"] = [{"type": "URLRewrite", "urlRewrite": rewrite}]
     return reference
 
 
-def service_route(namespace: str, name: str, backends: Sequence[Plain], labels: dict[str, str]) -> Plain:
-    """The one route of a ModelService. Without backends it stays and answers 5xx: the URL does not turn into a 404."""
-    rule: Plain = {"matches": [{"path": {"type": "PathPrefix", "value": f"/{namespace}/{name}/"}}]}
-    if backends:
-        rule["backendRefs"] = list(backends)
+def service_route(
+    namespace: str, name: str, backends: Sequence[Plain], labels: dict[str, str], *, path: str = ""
+) -> Plain:
+    """A route of a ModelService, the only one where no other `path` is given."""
+    matched = path or service_path(namespace, name)
+    rule: Plain = {
+        "matches": [{"path": {"type": "PathPrefix", "value": matched}}],
+        "backendRefs": list(backends),
+    }
     return {
         "apiVersion": GATEWAY_API,
         "kind": "HTTPRoute",
@@ -82,6 +121,11 @@ def service_route(namespace: str, name: str, backends: Sequence[Plain], labels: 
             "rules": [rule],
         },
     }
+
+
+def service_path(namespace: str, name: str) -> str:
+    """What the paths of a service's requests begin with."""
+    return f"/{namespace}/{name}/"
 
 
 def _metadata(namespace: str, name: str, labels: dict[str, str]) -> Plain:

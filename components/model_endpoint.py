@@ -6,7 +6,7 @@ from typing import Any
 from pulumi import ComponentResource, ResourceOptions
 
 from api.routing import Address
-from components.gateway_manifests import endpoint_service, endpoint_slice
+from components.gateway_manifests import endpoint_service, endpoint_slice, endpoint_tls
 from components.kubernetes_objects import register
 
 
@@ -28,7 +28,7 @@ class ModelEndpoint(ComponentResource):
     def __init__(self, name: str, args: ModelEndpointArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("modelplane:index:ModelEndpoint", name, {"service": args.service}, opts)
         service = register(
-            endpoint_service(args.namespace, args.service, args.address.port, args.labels),
+            endpoint_service(args.namespace, args.service, args.address, args.labels),
             f"{name}/service",
             ResourceOptions(parent=self),
         )
@@ -40,4 +40,7 @@ class ModelEndpoint(ComponentResource):
             ),
         )
         self.objects = [service, leads_to]
+        policy = endpoint_tls(args.namespace, args.service, args.address, args.labels)
+        if policy is not None:
+            self.objects.append(register(policy, f"{name}/tls", ResourceOptions(parent=self, depends_on=[service])))
         self.register_outputs({})

@@ -6,17 +6,18 @@ from typing import Any
 
 from pulumi import ComponentResource, Output, ResourceOptions
 
-from components.gateway_manifests import service_route
 from components.kubernetes_objects import register
+from components.shares import Door, Share, service_objects
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelServiceArgs:
-    """`backends` are finished backend references, in order."""
+    """`shares` are its endpoints in order; `door` leads to the gateway, for more of them than a rule takes."""
 
     namespace: str
     service: str
-    backends: Sequence[dict[str, Any]] = ()
+    shares: Sequence[Share] = ()
+    door: Door | None = None
     labels: dict[str, str] = field(default_factory=dict)
 
 
@@ -27,9 +28,12 @@ class ModelService(ComponentResource):
 
     def __init__(self, name: str, args: ModelServiceArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("modelplane:index:ModelService", name, {"service": args.service}, opts)
-        manifest = service_route(args.namespace, args.service, args.backends, args.labels)
-        needs = opts.depends_on if opts else None
-        route = register(manifest, f"{name}/route", ResourceOptions(parent=self, depends_on=needs))
+        objects = service_objects(args.namespace, args.service, args.shares, args.door, args.labels)
+        inner = ResourceOptions(parent=self, depends_on=opts.depends_on if opts else None)
+        for key, manifest in objects.parts.items():
+            part = register(manifest, f"{name}/{key}", inner)
+            inner = ResourceOptions.merge(inner, ResourceOptions(depends_on=[part]))
+        route = register(objects.route, f"{name}/route", inner)
         self.accepted = Output.from_input(getattr(route, "status", None)).apply(_accepted)
         self.register_outputs({"accepted": self.accepted})
 

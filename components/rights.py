@@ -96,7 +96,8 @@ def _cluster(*, definitions: bool, is_dynamo: bool) -> Iterator[Rule]:
 def _hub(*, definitions: bool, metallb: bool) -> Iterator[Rule]:
     yield Rule(group="", resources=("namespaces", "services"), verbs=WRITE)
     yield Rule(group="discovery.k8s.io", resources=("endpointslices",), verbs=WRITE)
-    yield Rule(group="gateway.networking.k8s.io", resources=("gateways", "httproutes"), verbs=WRITE)
+    routing = ("gateways", "httproutes", "backendtlspolicies", "referencegrants")
+    yield Rule(group="gateway.networking.k8s.io", resources=routing, verbs=WRITE)
     if metallb:
         yield Rule(group="metallb.io", resources=("ipaddresspools", "l2advertisements"), verbs=WRITE)
     yield _DEFINITIONS if definitions else _READ_DEFINITIONS

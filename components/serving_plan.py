@@ -24,12 +24,15 @@ from components.serving_manifests import (
     model_express,
     queue,
 )
+from components.shares import GatewayService
 
 Plain = dict[str, Any]
 
 LISTENER_PORT = 80
 HUB_CLASS = "traefik"
 HUB_CONTROLLER = "traefik.io/gateway-controller"
+TRAEFIK_SERVICE = GatewayService(namespace=NAMESPACES["traefik"], name="traefik")
+"""As the chart's values name it."""
 GATEWAY = "gateway"
 """Key of the Gateway among the parts."""
 

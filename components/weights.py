@@ -15,14 +15,19 @@ def spread(entries: Sequence[tuple[int, int]]) -> list[list[int]]:
     """
     scale = max((ceil(count / weight) for weight, count in entries if count), default=1)
     weights = [_divide(weight * scale, count) for weight, count in entries]
-    flat = [weight for group in weights for weight in group]
-    if not flat:
-        return weights
-    common = gcd(*flat)
-    largest = max(flat) // common
+    flat = iter(lowered([weight for group in weights for weight in group]))
+    return [[next(flat) for _ in group] for group in weights]
+
+
+def lowered(weights: Sequence[int]) -> list[int]:
+    """The smallest weights with the same ratios; where they are too large, the nearest ones that are not."""
+    if not weights:
+        return []
+    common = gcd(*weights)
+    largest = max(weights) // common
     if largest <= LARGEST:
-        return [[weight // common for weight in group] for group in weights]
-    return [[max(1, round(weight / common / largest * LARGEST)) for weight in group] for group in weights]
+        return [weight // common for weight in weights]
+    return [max(1, round(weight / common / largest * LARGEST)) for weight in weights]
 
 
 def _divide(total: int, count: int) -> list[int]:

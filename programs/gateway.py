@@ -58,6 +58,7 @@ def program(context: Context) -> None:
         **declared.plain(),
         "kubeconfig": pulumi.Output.secret(kubeconfig),
         "address": pulumi.Output.from_input(settings.address) if settings.address else door.address,
+        "ownAddress": door.address,
         "ready": door.address.apply(lambda own: own is not None),
         "conditions": pulumi.Output.all(door.address, door.is_controlled).apply(
             lambda found: _plain(dated([*_conditions(*found), *fitness], before, context.now))

@@ -167,6 +167,8 @@ class GatewayOutputs(Outputs):
     kubeconfig: str = Field(repr=False)
     address: MaybeText = None
     """Address clients use: the fleet's `gateway.address`, else the Gateway's own."""
+    own_address: MaybeText = None
+    """The Gateway's own address."""
     ready: MaybeFlag = False
     foreign_namespaces: tuple[str, ...] = ()
     foreign_definitions: tuple[str, ...] = ()

@@ -9,10 +9,12 @@ from pulumi import ResourceOptions
 
 from api import names
 from api.errors import MissingInput
-from components.gateway_manifests import backend
+from api.routing import MOST_IN_A_RULE, endpoint_address
 from components.kubernetes_objects import namespace_manifest, provider, register
 from components.model_endpoint import ModelEndpoint, ModelEndpointArgs
 from components.model_service import ModelService, ModelServiceArgs
+from components.serving_plan import TRAEFIK_SERVICE
+from components.shares import Door, Share
 from programs.conditions import condition, dated
 from programs.context import Context
 from programs.gateway import HUB
@@ -29,7 +31,17 @@ from programs.outputs import (
     ServingOutputs,
     WorkloadsOutputs,
 )
-from programs.routing_plan import Endpoint, Observed, Route, Routing, plan_routing, silent_clusters
+from programs.routing_plan import (
+    UNKNOWN_ADDRESS,
+    Backend,
+    Endpoint,
+    Observed,
+    Route,
+    Routing,
+    http_url,
+    plan_routing,
+    silent_clusters,
+)
 from programs.workloads_plan import ledger_or_refuse
 
 
@@ -151,18 +163,40 @@ def _register(context: Context, decision: Decision) -> dict[str, dict[str, Any]]
             ModelServiceArgs(
                 namespace=route.namespace,
                 service=route.name,
-                backends=[
-                    backend(
-                        share.endpoint.backend, share.endpoint.address.port, share.weight, share.endpoint.rewrite_path
-                    )
-                    for share in route.backends
-                ],
+                shares=[_share(found) for found in route.backends],
+                door=_door(context, gateway) if len(route.backends) > MOST_IN_A_RULE else None,
                 labels=labels,
             ),
             ResourceOptions(providers=[access], depends_on=parts),
         )
         services[route.key] = _live_state(route, service, decision.last.services.get(route.key), context.now)
     return services
+
+
+def _share(found: Backend) -> Share:
+    """An endpoint by a name is asked for by that name: what is behind it often tells its hosts apart."""
+    endpoint = found.endpoint
+    by_name = endpoint.cluster is None and endpoint.address.family == "FQDN"
+    return Share(
+        service=endpoint.backend,
+        port=endpoint.address.port,
+        weight=found.weight,
+        rewrite_path=endpoint.rewrite_path,
+        host=endpoint.address.host if by_name else None,
+    )
+
+
+def _door(context: Context, gateway: GatewayOutputs) -> Door:
+    """How the hub's gateway reaches itself."""
+    if context.fleet.spec.gateway.charts.traefik.enabled:
+        return TRAEFIK_SERVICE
+    if gateway.own_address is None:
+        raise MissingInput(
+            f"{context.stack('gateway')} exports no address of the Gateway, which a service with more than "
+            f"{MOST_IN_A_RULE} endpoints needs",
+            hint="bring that stack up again",
+        )
+    return UNKNOWN_ADDRESS if gateway.own_address is UNKNOWN else endpoint_address(http_url(str(gateway.own_address)))
 
 
 def _endpoint_state(endpoint: Endpoint) -> EndpointState:
@@ -195,7 +229,7 @@ def _live_state(route: Route, service: ModelService, last: ServiceState | None, 
 
 
 def _service_conditions(route: Route, *, accepted: bool) -> list[Any]:
-    text = f"Matched {route.matched} endpoint(s)"
+    text = "; ".join([f"Matched {route.matched} endpoint(s)", *route.notes])
     if route.matched:
         resolved = condition("EndpointsResolved", status=True, reason="Resolved", message=text)
     else:

@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from api import names
 from api.documents import FleetDocuments
-from api.routing import Address, endpoint_address
+from api.routing import MOST_BACKENDS, Address, endpoint_address
 from api.terms import LabelSelector
 from components.weights import spread
 from programs.outputs import (
@@ -72,6 +72,8 @@ class Route:
     backends: tuple[Backend, ...]
     empty_entries: tuple[int, ...]
     matched: int
+    notes: tuple[str, ...] = ()
+    """What its reader should know: endpoints that several entries match, endpoints that are left out."""
 
     @property
     def key(self) -> str:
@@ -163,7 +165,7 @@ def _replica_endpoint(entry: LedgerReplica, observed: Observed, *, preview: bool
     ready = known is True if known is not None else preview or entry.key in observed.in_use
     prefix = names.replica_prefix(entry.namespace, entry.name)
     address: MaybeText = serving.gateway_address if serving else UNKNOWN if preview else None
-    url: MaybeText = f"http://{_bracketed(address)}{prefix}v1" if isinstance(address, str) else None
+    url: MaybeText = f"{http_url(address)}{prefix}v1" if isinstance(address, str) else None
     if preview and address is UNKNOWN:
         url = observed.urls.get(entry.key, UNKNOWN)
     if not ready or url is None or entry.cluster in observed.silent:
@@ -179,8 +181,9 @@ def _replica_endpoint(entry: LedgerReplica, observed: Observed, *, preview: bool
     )
 
 
-def _bracketed(address: str) -> str:
-    return f"[{address}]" if ":" in address and not address.startswith("[") else address
+def http_url(address: str) -> str:
+    """The URL of what listens there on port 80."""
+    return f"http://[{address}]" if ":" in address and not address.startswith("[") else f"http://{address}"
 
 
 def _goes_now(entry: LedgerReplica, entries: Mapping[str, LedgerReplica], usable: Mapping[str, Endpoint]) -> bool:
@@ -213,17 +216,22 @@ def is_delete_first(entry: LedgerReplica, entries: Mapping[str, LedgerReplica]) 
 
 def _route(namespace: str, name: str, document_entries: Sequence[object], endpoints: Sequence[Endpoint]) -> Route:
     """First match wins: an endpoint belongs to the first entry that selects it, in the service's namespace only."""
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     groups: list[tuple[int, list[Endpoint]]] = []
-    for entry in document_entries:
+    notes = []
+    for position, entry in enumerate(document_entries):
         weight, selector = entry.weight, entry.selector  # type: ignore[attr-defined]  # ServiceEntry
-        matched = [
-            endpoint
-            for endpoint in endpoints
-            if endpoint.namespace == namespace and endpoint.key not in taken and selects(selector, endpoint.labels)
+        found = [each for each in endpoints if each.namespace == namespace and selects(selector, each.labels)]
+        notes += [
+            f"endpoints[{position}] matches {each.key} too, which belongs to endpoints[{taken[each.key]}]"
+            for each in found
+            if each.key in taken
         ]
-        taken.update(endpoint.key for endpoint in matched)
+        matched = [each for each in found if each.key not in taken][: MOST_BACKENDS - len(taken)]
+        taken |= {each.key: position for each in matched}
         groups.append((weight, matched))
+    if len(taken) == MOST_BACKENDS:
+        notes.append(f"a service takes {MOST_BACKENDS} endpoints, any more are left out")
     weights = spread([(weight, len(matched)) for weight, matched in groups])
     backends = tuple(
         Backend(endpoint=endpoint, weight=share)
@@ -231,7 +239,9 @@ def _route(namespace: str, name: str, document_entries: Sequence[object], endpoi
         for endpoint, share in zip(matched, shares, strict=True)
     )
     empty = tuple(position for position, (_, matched) in enumerate(groups) if not matched)
-    return Route(namespace=namespace, name=name, backends=backends, empty_entries=empty, matched=len(taken))
+    return Route(
+        namespace=namespace, name=name, backends=backends, empty_entries=empty, matched=len(taken), notes=tuple(notes)
+    )
 
 
 def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:

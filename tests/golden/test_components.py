@@ -16,15 +16,15 @@ from syrupy.assertion import SnapshotAssertion
 from api.fleets import Chart, FleetGateway, GatewayCharts, ServingStackSettings, Switch
 from api.routing import Traefik, endpoint_address
 from components.charts import STACK_CHARTS
-from components.gateway_manifests import backend
 from components.inference_gateway import InferenceGateway, InferenceGatewayArgs
 from components.kubernetes_objects import TAKE_BACK, namespace_manifest, provider, register
 from components.model_endpoint import ModelEndpoint, ModelEndpointArgs
 from components.model_replica import ModelReplica, ModelReplicaArgs
 from components.model_service import ModelService, ModelServiceArgs
 from components.readiness import replica_readiness
-from components.serving_plan import Site, hub_parts, serving_parts
+from components.serving_plan import TRAEFIK_SERVICE, Site, hub_parts, serving_parts
 from components.serving_stack import ServingStack, ServingStackArgs
+from components.shares import Share
 from programs.ledger import document
 
 LABELS = {"modelplane.ai/fleet": "prod"}
@@ -51,8 +51,28 @@ def an_endpoint(name: str, opts: ResourceOptions) -> ModelEndpoint:
 
 
 def a_service(name: str, opts: ResourceOptions) -> ModelService:
-    backends = [backend("endpoint-a", 80, 9, "/ml-team/a/"), backend("endpoint-b", 443, 1, None)]
-    args = ModelServiceArgs(namespace="ml-team", service="mock", backends=backends, labels=LABELS)
+    shares = [
+        Share(service="endpoint-a", port=80, weight=9, rewrite_path="/ml-team/a/"),
+        Share(service="endpoint-b", port=443, weight=1, host="api.example.com"),
+    ]
+    args = ModelServiceArgs(namespace="ml-team", service="mock", shares=shares, labels=LABELS)
+    return ModelService(name, args, opts)
+
+
+def an_outside_endpoint(name: str, opts: ResourceOptions) -> ModelEndpoint:
+    address = endpoint_address("https://api.example.com:8443/")
+    return ModelEndpoint(
+        name, ModelEndpointArgs(namespace="ml-team", service="endpoint-outside", address=address, labels=LABELS), opts
+    )
+
+
+def a_service_of_nobody(name: str, opts: ResourceOptions) -> ModelService:
+    return ModelService(name, ModelServiceArgs(namespace="ml-team", service="mock", labels=LABELS), opts)
+
+
+def a_large_service(name: str, opts: ResourceOptions) -> ModelService:
+    shares = [Share(service=f"endpoint-{number}", port=80, weight=1 + number // 10) for number in range(17)]
+    args = ModelServiceArgs(namespace="ml-team", service="mock", shares=shares, door=TRAEFIK_SERVICE, labels=LABELS)
     return ModelService(name, args, opts)
 
 
@@ -72,6 +92,9 @@ COMPONENTS: dict[str, Make] = {
     "ModelReplica": a_replica,
     "ModelEndpoint": an_endpoint,
     "ModelService": a_service,
+    "ModelEndpoint outside": an_outside_endpoint,
+    "ModelService of nobody": a_service_of_nobody,
+    "ModelService with many endpoints": a_large_service,
     "InferenceGateway": a_gateway,
     "ServingStack": a_serving_stack,
 }
@@ -102,8 +125,8 @@ def test_golden(make: Make, snapshot: SnapshotAssertion) -> None:
 @pytest.mark.parametrize(("noun", "make"), COMPONENTS.items(), ids=COMPONENTS)
 def test_a_component_is_called_after_its_noun_and_its_children_after_it(noun: str, make: Make) -> None:
     recording = recorded(make)
-    component = recording.one(noun)
-    assert component.type == f"modelplane:index:{noun}"
+    component = recording.one(noun.partition(" ")[0])
+    assert component.type == f"modelplane:index:{component.kind}"
     children = [found for found in recording.resources if found.name not in {"us", "part"}]
     assert children
     for child in children:
@@ -121,7 +144,7 @@ def test_children_use_the_provider_that_the_component_was_given(make: Make) -> N
 def test_children_of_a_nested_component_use_it_too(noun: str, make: Make) -> None:
     """And have the component as their parent, not what is around it."""
     recording = record(lambda: Outer(make, ResourceOptions(providers=[access()])))
-    assert recording.one(noun).parent == "outer"
+    assert recording.one(noun.partition(" ")[0]).parent == "outer"
     objects = [found for found in recording.resources if found.type.startswith("kubernetes:")]
     assert {found.provider for found in objects} == {"us"}
     assert {found.parent for found in objects} == {"outer/part"}

@@ -24,6 +24,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from api.errors import DeletionRefused, MissingInput, ModelplaneError
 from api.fleets import ServingStackSettings, Switch, serving_stack_for
+from api.names import child
 from components.charts import STACK_CHARTS
 from programs import cluster, gateway
 from programs.conditions import condition
@@ -79,7 +80,7 @@ def test_the_gateway(probes: Probes, snapshot: SnapshotAssertion) -> None:
     assert recording.plain() == snapshot
     assert recording.secret == {"kubeconfig"}
     assert GatewayOutputs.model_validate(recording.exports).model_copy(update={"conditions": ()}) == GatewayOutputs(
-        kubeconfig=HUSH, address="10.0.0.1", ready=True
+        kubeconfig=HUSH, address="10.0.0.1", own_address="10.0.0.1", ready=True
     )
 
 
@@ -324,7 +325,13 @@ def test_a_service_that_nothing_answers_keeps_its_route_and_says_so() -> None:
         "placement": PlacementOutputs(ledger=a_ledger(US)),
     }
     recording = ran("routing", a_directory(a_service()), others)
-    assert recording.objects() == ["HTTPRoute ml-team/qwen", "Namespace /ml-team"]
+    nobody = child("qwen", "nobody")
+    assert recording.objects() == [
+        f"EndpointSlice ml-team/{nobody}",
+        "HTTPRoute ml-team/qwen",
+        "Namespace /ml-team",
+        f"Service ml-team/{nobody}",
+    ]
     service = RoutingOutputs.model_validate(recording.exports).services["ml-team/qwen"]
     assert [(each.type, each.status, each.reason) for each in service.conditions] == [
         ("EndpointsResolved", "False", "NoEndpoints"),

@@ -49,7 +49,7 @@ ROUTING: dict[str, tuple[type[Kind], Plain, list[Broken]]] = {
         )
     },
     **{
-        f"ME-N2 {path}": (ModelEndpoint, reached("http://a", path), [("ME-N2", "spec.rewritePath")])
+        f"ME-N2 {path}": (ModelEndpoint, reached("http://a.example", path), [("ME-N2", "spec.rewritePath")])
         for path in ("v1", "/v1", "v1/", "")
     },
 }

@@ -40,12 +40,17 @@ def test_the_gateway_is_open_to_all_namespaces_and_waits_for_its_address() -> No
     }
 
 
-def test_the_service_of_an_endpoint_selects_nothing() -> None:
-    assert manifests.endpoint_service("ml-team", "endpoint-a", 443, LABELS) == {
+@pytest.mark.parametrize(
+    ("url", "spoken"), [("http://a.example:443", {}), ("https://a.example", {"appProtocol": "https"})]
+)
+def test_the_service_of_an_endpoint_selects_nothing_and_says_where_tls_is_spoken(
+    url: str, spoken: dict[str, str]
+) -> None:
+    assert manifests.endpoint_service("ml-team", "endpoint-a", endpoint_address(url), LABELS) == {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": "endpoint-a", "namespace": "ml-team", "labels": LABELS, "annotations": SKIP_AWAIT},
-        "spec": {"type": "ClusterIP", "ports": [{"port": 443, "protocol": "TCP"}]},
+        "spec": {"type": "ClusterIP", "ports": [{"port": 443, "protocol": "TCP", **spoken}]},
     }
 
 
@@ -122,17 +127,19 @@ def test_the_route_of_a_service() -> None:
     }
 
 
-def test_a_route_without_backends_stays_so_that_clients_see_a_5xx_and_no_404() -> None:
-    route = manifests.service_route("ml-team", "qwen", [], LABELS)
-    assert route["spec"]["rules"] == [{"matches": [{"path": {"type": "PathPrefix", "value": "/ml-team/qwen/"}}]}]
+@pytest.mark.parametrize("url", ["http://a.example", "https://192.0.2.1", "https://[2001:db8::1]"])
+def test_certificates_are_checked_by_a_name_or_not_asked_for(url: str) -> None:
+    assert manifests.endpoint_tls("ml-team", "endpoint-a", endpoint_address(url), LABELS) is None
 
 
 def test_objects_are_json_with_nothing_null() -> None:
     address = endpoint_address("http://10.0.0.1/")
     made = [
         manifests.gateway("modelplane", "traefik", [{"name": "web", "protocol": "HTTP", "port": 8000}], LABELS),
-        manifests.endpoint_service("ml-team", "endpoint-a", 80, LABELS),
+        manifests.endpoint_service("ml-team", "endpoint-a", address, LABELS),
         manifests.endpoint_slice("ml-team", "endpoint-a", address, LABELS),
+        manifests.empty_slice("ml-team", "nobody", 80, LABELS),
+        manifests.endpoint_tls("ml-team", "endpoint-a", endpoint_address("https://a.example"), LABELS),
         manifests.service_route("ml-team", "qwen", [manifests.backend("endpoint-a", 80, 1, "/a/")], LABELS),
     ]
     for found in made:

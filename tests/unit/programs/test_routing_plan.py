@@ -326,6 +326,18 @@ def test_splits(case: Split) -> None:
     assert route.matched == len(case.want)
 
 
+def test_an_endpoint_that_two_entries_match_is_told() -> None:
+    (route,) = planned(STABLE, services=[selecting((90, "stable"), (10, "stable"))]).routes
+    assert route.notes == (f"endpoints[1] matches {STABLE.key} too, which belongs to endpoints[0]",)
+
+
+def test_endpoints_beyond_what_a_service_takes_are_left_out_and_told() -> None:
+    entries = [an_entry("stable", "us", index) for index in range(257)]
+    (route,) = planned(*entries, services=[selecting((1, "stable"))]).routes
+    assert len(route.backends) == 256
+    assert route.notes == ("a service takes 256 endpoints, any more are left out",)
+
+
 def test_an_endpoint_written_by_hand_keeps_its_own_url_and_path() -> None:
     written = an_endpoint("outside", url="https://api.example.com/", rewrite_path="/openai/", labels={"own": "yes"})
     assert planned(endpoints=[written]).endpoints == (

@@ -17,8 +17,8 @@ SERVICES: dict[str, Case] = {
         SERVICE, ENTRY, refused={"team": "a b"}, accepted={"team": "search"}, at=f"{AT_ENTRY}.team", beside=(TEAM,)
     ),
     "MS-N3": Case(
-        refused=(SERVICE, changed(QWEN, "spec.replicas", 17), document("Fleet", "f", {"limits": {"replicas": 20}})),
-        accepted=(SERVICE, changed(QWEN, "spec.replicas", 16), document("Fleet", "f", {"limits": {"replicas": 20}})),
+        refused=(SERVICE, changed(QWEN, "spec.replicas", 257), document("Fleet", "f", {"limits": {"replicas": 300}})),
+        accepted=(SERVICE, changed(QWEN, "spec.replicas", 256), document("Fleet", "f", {"limits": {"replicas": 300}})),
         at="spec.endpoints",
     ),
     "MS-X1": Case(refused=(TWO, TEAM), accepted=(SERVICE, TEAM), at="spec.endpoints[1].selector.matchLabels"),
@@ -38,6 +38,7 @@ ENDPOINTS: dict[str, Case] = {
         accepted={"modelplane.ai/external-provider": "x"},
         at="metadata.labels[modelplane.ai/cluster]",
     ),
+    "ME-X2": case(ENDPOINT, "spec.url", refused="https://192.0.2.1/", accepted="https://example.com/"),
     "ME-X1": case(ENDPOINT, "spec.rewritePath", refused="/v1/", accepted="/"),
 }
 
