@@ -33,6 +33,9 @@ COMPONENTS = {
 
 PORTS = (*COMPONENTS.values(), "etcdPeerPort")
 
+CALLS = "calls.sock"
+"""The relay's Unix socket in the fleet's folder."""
+
 UNUSABLE = frozenset(',"\n')
 """Characters that a path may not have, because KWOK reads paths as lists."""
 
@@ -62,6 +65,11 @@ class Site:
     def api_port(self) -> int:
         """The API server's port on the host's loopback."""
         return self.ports["kubeApiserverPort"]
+
+    @property
+    def egress(self) -> Path:
+        """How the API server reaches webhooks: its EgressSelectorConfiguration."""
+        return self.home / self.name / "egress.json"
 
     def log(self, component: str) -> Path:
         """A component's log."""
@@ -94,11 +102,31 @@ def configuration(site: Site, toolbox: Toolbox) -> dict[str, Any]:
             # Data survives the end of a process all the same, only not that of the machine.
             extra("etcd", unsafe_no_fsync="true"),
             # A machine without a default route would leave the API server without an address to advertise.
-            extra("kube-apiserver", advertise_address=ranges.gateway, service_cluster_ip_range=ranges.services),
+            extra(
+                "kube-apiserver",
+                advertise_address=ranges.gateway,
+                service_cluster_ip_range=ranges.services,
+                egress_selector_config_file=str(site.egress),
+            ),
             # With one instance there is nobody to elect, and a lease lost in an outage would end the process.
             extra("kube-controller-manager", leader_elect="false"),
             extra("kube-scheduler", leader_elect="false"),
             extra("kwok-controller", cidr=ranges.pods, node_ip=ranges.node),
+        ],
+    }
+
+
+def egress_configuration() -> dict[str, Any]:
+    """Calls into the cluster go through the relay, because addresses of pods and Services exist in its network only.
+
+    The socket's path is told from KWOK's folder of the cluster, where the API server runs.
+    """
+    transport = {"uds": {"udsName": f"../../../{CALLS}"}}
+    return {
+        "apiVersion": "apiserver.k8s.io/v1beta1",
+        "kind": "EgressSelectorConfiguration",
+        "egressSelections": [
+            {"name": "cluster", "connection": {"proxyProtocol": "HTTPConnect", "transport": transport}}
         ],
     }
 
@@ -110,6 +138,7 @@ def create(site: Site, toolbox: Toolbox, deadline: float, cancelled: Event) -> N
     """
     file = site.home / site.name / "kwok.json"
     file.write_text(json.dumps(configuration(site, toolbox), indent=1))
+    site.egress.write_text(json.dumps(egress_configuration(), indent=1))
     arguments = ["--config", str(file), "--kubeconfig", str(site.home / site.name / "kwok-kubeconfig")]
     _run("create", site, toolbox, arguments, deadline, cancelled)
 

@@ -8,6 +8,9 @@ PREFIX = "local.modelplane.ai/"
 HOLD = PREFIX + "hold"
 """`true`: running and not ready. `crash`: in CrashLoopBackOff. Removing the annotation makes the pod ready again."""
 
+STARTED = PREFIX + "started"
+"""Written by the node onto a pod that it runs for real, while its programs say that they are ready."""
+
 START_AFTER = PREFIX + "start-after"
 """How long the pod stays Pending before it runs, as in `6s`."""
 

@@ -138,6 +138,7 @@ class _Start:
         endpoint = (self._plan.host, self._plan.port)
         traffic.check_endpoint(self._state, endpoint)
         (self._folder / "logs").mkdir(mode=0o700, exist_ok=True)
+        shutil.copytree(self._toolbox.charts, self._folder / "charts", dirs_exist_ok=True)
         self._give_out()
         traffic.ensure_namespace(self._folder, self._state, self._save, self._progress)
         sites = {name: self._site(name) for name in sorted(self._state.clusters, key=lambda name: (name != HUB, name))}
@@ -244,18 +245,23 @@ class _Start:
     def _furnish(self, server: ApiServer, site: Site, cluster: LocalCluster) -> None:
         """Bring what is on the cluster to what the documents say."""
         state = self._state.clusters[site.name]
-        definitions = self._toolbox.definitions
-        digest = sha256("".join(file.read_text() for file in sorted(definitions.glob("*.yaml"))).encode()).hexdigest()
-        if state.definitions != digest:
-            server.apply_definitions(definitions, self._deadline)
-            state.definitions = digest
-            self._save()
+        if site.name == HUB:
+            self._define(server, state)
         wanted = [*stages.stages(site.ranges), *objects.documents(cluster)]
         for document in wanted:
             server.apply(document, self._deadline)
         for kind, api_version in objects.PRUNED.items():
             keep = {document["metadata"]["name"] for document in wanted if document["kind"] == kind}
             server.prune(kind, api_version, keep)
+
+    def _define(self, server: ApiServer, state: ClusterState) -> None:
+        """Apply the definitions of Gateway API, unless that has been done; serving clusters get them with a chart."""
+        definitions = self._toolbox.definitions
+        digest = sha256("".join(file.read_text() for file in sorted(definitions.glob("*.yaml"))).encode()).hexdigest()
+        if state.definitions != digest:
+            server.apply_definitions(definitions, self._deadline)
+            state.definitions = digest
+            self._save()
 
     def _save(self) -> None:
         with self._saving:
@@ -290,8 +296,8 @@ def _end_orphans(state: State, folder: Path) -> None:
 
 def _statuses(state: State) -> tuple[PartStatus, ...]:
     """Every part that there should be; one that was never started is as dead as one that ended."""
-    groups = {HUB: (*COMPONENTS, "gateway")} if state.clusters else {}
-    groups |= dict.fromkeys(sorted(state.clusters), (*COMPONENTS, "gateway"))
+    groups: dict[str, tuple[str, ...]] = {HUB: (*COMPONENTS, "gateway")} if state.clusters else {}
+    groups |= {name: tuple(COMPONENTS) for name in sorted(state.clusters) if name != HUB}
     groups[TRAFFIC] = traffic.SHARED
     nothing = Part(pid=0, started=0)
     found = [(group, name, state.parts.get(f"{group}/{name}", nothing)) for group in groups for name in groups[group]]

@@ -93,6 +93,14 @@ class ApiServer:
         """The decoded answer to a GET; raises Refused."""
         return json.loads(self._send("GET", path))
 
+    def post(self, path: str, document: Document) -> Any:
+        """The decoded answer to a POST; raises Refused."""
+        return json.loads(self._send("POST", path, json.dumps(document).encode()))
+
+    def patch(self, path: str, document: Document) -> None:
+        """Change an object by a merge patch; raises Refused."""
+        self._send("PATCH", path, json.dumps(document).encode(), "application/merge-patch+json")
+
     def apply_definitions(self, folder: Path, deadline: float) -> None:
         """Apply the CustomResourceDefinitions of a folder and wait until they are Established.
 

@@ -8,22 +8,20 @@ This module imports the standard library alone: the helpers that enter a namespa
 
 import ctypes
 import errno
-import fcntl
 import os
-import socket
-import struct
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
+
+from local import netlink
 
 CLONE_NEWUSER = 0x1000_0000
 CLONE_NEWNET = 0x4000_0000
+CLONE_NEWNS = 0x0002_0000
+
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x4_0000
 
 LOCAL_RANGE = ("10.64.0.0", 10)
-
-_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
-_RTM_NEWROUTE, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_EXCL, _NLM_F_CREATE = 24, 0x1, 0x4, 0x200, 0x400
-_RT_TABLE_LOCAL, _RTPROT_BOOT, _RT_SCOPE_HOST, _RTN_LOCAL = 255, 3, 254, 2
-_RTA_DST, _RTA_OIF = 1, 4
-_NLMSG_ERROR = 2
 
 
 def inode(pid: int) -> int | None:
@@ -41,8 +39,49 @@ def create() -> None:
     except PermissionError:
         _become_root_of_a_user_namespace()
         _call("unshare", CLONE_NEWNET)
-    _set_loopback_up()
-    _make_local(*LOCAL_RANGE)
+    netlink.set_up("lo")
+    netlink.add_local_route(*LOCAL_RANGE)
+
+
+def beside(furnish: Callable[[], None]) -> int:
+    """Make a network namespace beside this process's own and call `furnish` inside it; returns an open file of it.
+
+    The namespace lives as long as the file or a process in it. Raises OSError.
+    """
+    made: list[int | OSError] = []
+
+    def make() -> None:
+        try:
+            _call("unshare", CLONE_NEWNET)
+            netlink.set_up("lo")
+            furnish()
+            made.append(os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
+        except OSError as error:
+            made.append(error)
+
+    # A thread has a network namespace of its own, so this one alone goes into the new one.
+    thread = Thread(target=make)
+    thread.start()
+    thread.join()
+    if isinstance(made[0], OSError):
+        raise made[0]
+    return made[0]
+
+
+def enter(file: int) -> None:
+    """Put this process into the network namespace of an open file; raises OSError."""
+    _call("setns", file, CLONE_NEWNET)
+
+
+def keep_mounts_private() -> None:
+    """Put this process into a mount namespace of its own, where what it mounts is seen by nobody else."""
+    _call("unshare", CLONE_NEWNS)
+    _mount(None, "/", _MS_REC | _MS_PRIVATE)
+
+
+def bind(source: str, target: str) -> None:
+    """Let a file or folder appear at another place, with all that is mounted below it; raises OSError."""
+    _mount(source, target, _MS_BIND | _MS_REC)
 
 
 def join(pid: int, expected: int) -> None:
@@ -67,40 +106,17 @@ def _call(name: str, *arguments: int) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
+def _mount(source: str | None, target: str, flags: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    where = source.encode() if source else None
+    if libc.mount(where, target.encode(), None, ctypes.c_ulong(flags), None) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"mount {source or ''} at {target}: {os.strerror(number)}")
+
+
 def _become_root_of_a_user_namespace() -> None:
     user, group = os.geteuid(), os.getegid()
     _call("unshare", CLONE_NEWUSER)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"0 {user} 1")
     Path("/proc/self/gid_map").write_text(f"0 {group} 1")
-
-
-def _set_loopback_up() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        request = struct.pack("16sh22x", b"lo", 0)
-        flags = struct.unpack_from("16sh", fcntl.ioctl(handle, _SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", flags | _IFF_UP))
-
-
-def _make_local(network: str, bits: int) -> None:
-    """What `ip route add local NETWORK/BITS dev lo` does, over netlink."""
-    attributes = _attribute(_RTA_DST, socket.inet_aton(network))
-    attributes += _attribute(_RTA_OIF, struct.pack("=I", socket.if_nametoindex("lo")))
-    route = struct.pack(
-        "=BBBBBBBBI", socket.AF_INET, bits, 0, 0, _RT_TABLE_LOCAL, _RTPROT_BOOT, _RT_SCOPE_HOST, _RTN_LOCAL, 0
-    )
-    flags = _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE | _NLM_F_EXCL
-    length = 16 + len(route) + len(attributes)
-    header = struct.pack("=IHHII", length, _RTM_NEWROUTE, flags, 1, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
-        netlink.bind((0, 0))
-        netlink.send(header + route + attributes)
-        answer = netlink.recv(4096)
-    kind = struct.unpack_from("=IH", answer)[1]
-    code = -struct.unpack_from("=i", answer, 16)[0] if kind == _NLMSG_ERROR else 0
-    if code:
-        raise OSError(code, f"route to {network}/{bits}: {os.strerror(code)}")
-
-
-def _attribute(kind: int, value: bytes) -> bytes:
-    return struct.pack("=HH", 4 + len(value), kind) + value

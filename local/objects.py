@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from api.classes import Device
-from local.plan import LocalCluster, LocalPool
+from local.plan import HUB, LocalCluster, LocalPool
 
 Document = dict[str, Any]
 
@@ -31,11 +31,12 @@ _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 def documents(cluster: LocalCluster) -> list[Document]:
     """Everything of the cluster but its Stages, in an order in which it can be applied."""
-    return [gateway_class(), *device_classes(cluster), *nodes(cluster), *resource_slices(cluster)]
+    gateway = [gateway_class()] if cluster.name == HUB else []
+    return [*gateway, *device_classes(cluster), *nodes(cluster), *resource_slices(cluster)]
 
 
 def gateway_class() -> Document:
-    """The class that the cluster's gateway controller answers to (routing.md §2.2)."""
+    """The class that the hub's Traefik answers to (routing.md §2.2); serving clusters get theirs with their stack."""
     return {
         "apiVersion": "gateway.networking.k8s.io/v1",
         "kind": "GatewayClass",

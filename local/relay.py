@@ -1,16 +1,18 @@
 """Joins the private network namespace to the host: `python -m local.relay CONFIGURATION`.
 
-Two kinds of way, each a plain copy of bytes, so TLS ends where it ended without a relay:
+Three kinds of way, each a plain copy of bytes, so TLS ends where it ended without a relay:
 
 - *in*: a port of the namespace's own loopback leads to the same port of the host's. The gateways and the engine reach
   the API servers by the kubeconfigs that everybody uses, and the certificates fit.
 - *out*: an address of the host leads to an address in the namespace. That is how the hub is offered to clients.
+- *calls*: a Unix socket leads to any address in the namespace, by HTTP CONNECT. The API servers call webhooks over it.
 
 The relay runs outside. A helper of its own sits in the namespace and makes sockets there; a socket stays in the
 namespace it was made in, whoever uses it, so the helper hands them out over a socket pair. Either of the two ends with
 the other. This module imports the standard library alone.
 
-Configuration (JSON): {"member": {"pid", "inode"}, "in": [port], "out": [{"listen": [host, port], "to": [host, port]}]}
+Configuration (JSON): {"member": {"pid", "inode"}, "in": [port], "out": [{"listen": [host, port], "to": [host, port]}],
+"calls": path}
 """
 
 import array
@@ -20,19 +22,15 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Protocol
 
-from local import namespace
+from local import forwarding, namespace
 
 LOOPBACK = "127.0.0.1"
 
-_CHUNK = 64 * 1024
-_BACKLOG = 128
 _HANDOUT_SECONDS = 5.0
-
-Opener = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
 class Sockets(Protocol):
@@ -93,7 +91,7 @@ async def serve_in(outpost: Sockets, port: int) -> asyncio.Server:
     """Let the port of the namespace's loopback lead to the same port of the host's."""
     listener = outpost.open()
     listener.bind((LOOPBACK, port))
-    return await _serve(listener, lambda: asyncio.open_connection(LOOPBACK, port))
+    return await forwarding.serve(listener, lambda: asyncio.open_connection(LOOPBACK, port))
 
 
 async def serve_out(outpost: Sockets, listen: tuple[str, int], to: tuple[str, int]) -> asyncio.Server:
@@ -101,47 +99,51 @@ async def serve_out(outpost: Sockets, listen: tuple[str, int], to: tuple[str, in
     listener = socket.socket(socket.AF_INET6 if ":" in listen[0] else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(listen)
+    return await forwarding.serve(listener, lambda: _connect(outpost, to))
 
-    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        target = outpost.open()
-        target.settimeout(0)
+
+async def serve_calls(outpost: Sockets, file: str) -> asyncio.Server:
+    """Let HTTP CONNECT on a Unix socket lead to addresses in the namespace.
+
+    API servers make their calls into their cluster over it: to webhooks and to what stands behind `/proxy` paths
+    (KEP-1281, EgressSelectorConfiguration). A name that is no address is refused.
+    """
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await asyncio.get_running_loop().sock_connect(target, to)
-        except OSError:
-            target.close()
-            raise
-        return await asyncio.open_connection(sock=target)
-
-    return await _serve(listener, connect)
-
-
-async def _serve(listener: socket.socket, connect: Opener) -> asyncio.Server:
-    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            far_reader, far_writer = await connect()
-        except OSError:
-            writer.transport.abort()
-            return
-        try:
-            await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
-        finally:
-            far_writer.close()
+            head = await reader.readuntil(b"\r\n\r\n")
+            host, _, port = head.split()[1].decode().rpartition(":")
+            far = await _connect(outpost, (host, int(port)))
+        except (OSError, ValueError, IndexError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            with suppress(OSError):
+                writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                await writer.drain()
             writer.close()
+            return
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await forwarding.join((reader, writer), far)
 
+    # The path of a Unix socket has room for about a hundred characters; a relative one is always short enough.
+    os.chdir(Path(file).parent)
+    socket_file = Path(Path(file).name)
+    socket_file.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(socket_file))
+    socket_file.chmod(0o600)
     listener.settimeout(0)
-    return await asyncio.start_server(carry, sock=listener, backlog=_BACKLOG)
+    return await asyncio.start_unix_server(answer, sock=listener)
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy one direction until its end, then pass the end on; a broken connection breaks both sides."""
+async def _connect(outpost: Sockets, to: tuple[str, int]) -> forwarding.Streams:
+    """A connection to an address in the namespace; raises OSError."""
+    target = outpost.open()
+    target.settimeout(0)
     try:
-        while chunk := await reader.read(_CHUNK):
-            writer.write(chunk)
-            await writer.drain()
-        if writer.can_write_eof():
-            writer.write_eof()
-    except (OSError, RuntimeError):
-        writer.transport.abort()
+        await asyncio.get_running_loop().sock_connect(target, to)
+    except OSError:
+        target.close()
+        raise
+    return await asyncio.open_connection(sock=target)
 
 
 async def run(outpost: Sockets, configuration: dict[str, Any]) -> None:
@@ -150,6 +152,7 @@ async def run(outpost: Sockets, configuration: dict[str, Any]) -> None:
         await serve_in(outpost, port)
     for way in configuration["out"]:
         await serve_out(outpost, tuple(way["listen"]), tuple(way["to"]))
+    await serve_calls(outpost, configuration["calls"])
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):

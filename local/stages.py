@@ -8,7 +8,8 @@ running pods out again after a restart.
 
 from typing import Any
 
-from local.controls import HOLD, START_AFTER
+from local.controls import HOLD, START_AFTER, STARTED
+from local.node.images import PATTERN
 from local.objects import MANAGED_BY, MANAGER, Document
 from local.plan import Ranges
 
@@ -21,6 +22,8 @@ _READY = '.status.conditions.[] | select( .type == "Ready" ) | .status'
 _PHASE = ".status.phase"
 _DELETED = ".metadata.deletionTimestamp"
 _HOLD = f'.metadata.annotations["{HOLD}"]'
+_STARTED = f'.metadata.annotations["{STARTED}"]'
+REAL = f'.spec.containers.[] | select( .image | test("{PATTERN}") ) | .name'
 _OWNER = ".metadata.ownerReferences.[].kind"
 
 
@@ -38,7 +41,7 @@ def stages(ranges: Ranges) -> list[Document]:
         _stage(
             "pod-ready",
             "Pod",
-            [_absent(_DELETED), _is(_PHASE, "Pending"), _absent(_HOLD)],
+            [_absent(_DELETED), _is(_PHASE, "Pending"), _absent(_HOLD), _absent(REAL)],
             [_status(_pod_status(ranges, ready=True))],
             delay={
                 "durationMilliseconds": 0,
@@ -52,10 +55,43 @@ def stages(ranges: Ranges) -> list[Document]:
             [_status(_pod_status(ranges, ready=False))],
         ),
         _stage(
+            "pod-started",
+            "Pod",
+            [_absent(_DELETED), _is(_PHASE, "Pending"), _absent(_HOLD), _present(REAL)],
+            [_status(_pod_status(ranges, ready=False))],
+        ),
+        _stage(
             "pod-released",
             "Pod",
-            [_absent(_DELETED), _is(_PHASE, "Running"), _absent(_HOLD), _is(_READY, "False")],
+            [_absent(_DELETED), _is(_PHASE, "Running"), _absent(_HOLD), _is(_READY, "False"), _absent(REAL)],
             [_status(_pod_status(ranges, ready=True))],
+        ),
+        _stage(
+            "real-pod-ready",
+            "Pod",
+            [
+                _absent(_DELETED),
+                _is(_PHASE, "Running"),
+                _absent(_HOLD),
+                _is(_READY, "False"),
+                _present(REAL),
+                _present(_STARTED),
+            ],
+            [_status(_pod_status(ranges, ready=True))],
+        ),
+        _stage(
+            "real-pod-unready",
+            "Pod",
+            [
+                _absent(_DELETED),
+                _is(_PHASE, "Running"),
+                _absent(_HOLD),
+                _is(_READY, "True"),
+                _present(REAL),
+                _absent(_STARTED),
+                _is(_OWNER, "Job", negate=True),
+            ],
+            [_status(_pod_status(ranges, ready=False))],
         ),
         _stage(
             "pod-unready",
@@ -66,7 +102,13 @@ def stages(ranges: Ranges) -> list[Document]:
         _stage(
             "pod-complete",
             "Pod",
-            [_absent(_DELETED), _is(_PHASE, "Running"), _absent(_HOLD), _is(_READY, "True"), _is(_OWNER, "Job")],
+            [
+                _absent(_DELETED),
+                _is(_PHASE, "Running"),
+                _absent(_HOLD),
+                _is(_READY, "True"),
+                _is(_OWNER, "Job"),
+            ],
             [_status(_POD_COMPLETED)],
         ),
         _stage("pod-delete", "Pod", [_present(_DELETED)], [{"delete": True}]),

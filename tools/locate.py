@@ -162,7 +162,10 @@ def _plugin(module: GoModule) -> dict[str, Found]:
 
 def _wheel(wheel: Wheel) -> Found | None:
     for folder in environment_folders():
-        path = folder / wheel.name
+        packages = (
+            sorted((folder.parent / "lib").glob(f"python3.*/site-packages/{wheel.inside}")) if wheel.inside else []
+        )
+        path = packages[-1] if packages else folder / wheel.name
         if os.access(path, os.X_OK):
             version = version_of(path, wheel.on_machine.ask)
             if version is not None:

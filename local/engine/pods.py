@@ -2,18 +2,15 @@
 
 import asyncio
 import itertools
-import json
 import re
-import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from local import controls
+from local import controls, watching
 
-_RETRY_SECONDS = 0.5
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _MODEL_FLAGS = ("--served-model-name", "--model", "--model-path")
@@ -117,50 +114,15 @@ def read_pod(cluster: str, document: Mapping[str, Any]) -> Pod | None:
 
 async def watch(cluster: str, port: int, pki: Path, directory: Directory) -> None:
     """Keep the directory up to date with one API server, for ever; an outage is waited out."""
-    context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-    context.load_cert_chain(str(pki / "admin.crt"), str(pki / "admin.key"))
-    while True:
-        with suppress(OSError, asyncio.IncompleteReadError, ValueError, KeyError):
-            await _follow(cluster, port, context, directory)
-        await asyncio.sleep(_RETRY_SECONDS)
 
+    def replace(documents: Mapping[str, Mapping[str, Any]]) -> None:
+        pods = {uid: read_pod(cluster, document) for uid, document in documents.items()}
+        directory.replace(cluster, {uid: pod for uid, pod in pods.items() if pod})
 
-async def _follow(cluster: str, port: int, context: ssl.SSLContext, directory: Directory) -> None:
-    """List the pods, then take in each change until the API server ends the watch or says that it lost the thread."""
-    listing = json.loads(b"".join([part async for part in _get(port, context, "/api/v1/pods")]))
-    pods = {item["metadata"]["uid"]: read_pod(cluster, item) for item in listing["items"]}
-    directory.replace(cluster, {uid: pod for uid, pod in pods.items() if pod})
-    path = f"/api/v1/pods?watch=1&allowWatchBookmarks=true&resourceVersion={listing['metadata']['resourceVersion']}"
-    rest = b""
-    async for part in _get(port, context, path):
-        *lines, rest = (rest + part).split(b"\n")
-        for line in lines:
-            event = json.loads(line)
-            if event["type"] == "ERROR":
-                return
-            if event["type"] != "BOOKMARK":
-                document = event["object"]
-                pod = None if event["type"] == "DELETED" else read_pod(cluster, document)
-                directory.set(cluster, document["metadata"]["uid"], pod)
+    def change(uid: str, document: Mapping[str, Any] | None) -> None:
+        directory.set(cluster, uid, read_pod(cluster, document) if document else None)
 
-
-async def _get(port: int, context: ssl.SSLContext, path: str) -> AsyncIterator[bytes]:
-    """The body of an answer, piece by piece; raises OSError for one that is not 200."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
-    try:
-        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
-        writer.write(head.encode())
-        answer = (await reader.readuntil(b"\r\n\r\n")).lower()
-        if b" 200 " not in answer.split(b"\r\n")[0]:
-            raise OSError(answer.split(b"\r\n")[0].decode())
-        if b"transfer-encoding: chunked" not in answer:
-            yield await reader.read(-1)
-            return
-        while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
-            yield await reader.readexactly(size)
-            await reader.readexactly(2)
-    finally:
-        writer.close()
+    await watching.follow(port, watching.credentials(pki), "/api/v1/pods", replace, change)
 
 
 def _owner(metadata: Mapping[str, Any]) -> str:

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from cluster.local.running import Running
+from cluster.local import gateway_controller
+from cluster.local.running import Eventually, Running
 
 TEAM = "ml-team"
 REPLICA = "mock-demo-be445"
@@ -52,7 +53,8 @@ def an_engine(
 
 
 def a_route(gateway: str, name: str, path: str, service: str, port: int, *, rewrite: str) -> list[Any]:
-    """A Gateway for all namespaces and a route below a path to a Service."""
+    """A Gateway for all namespaces and a route below a path to a Service: of the hub, or of a cluster at port 80."""
+    kind = gateway_controller.CLASS if port == 80 else "traefik"
     listener = {"name": "web", "protocol": "HTTP", "port": port, "allowedRoutes": {"namespaces": {"from": "All"}}}
     rewriting = {
         "type": "URLRewrite",
@@ -70,7 +72,10 @@ def a_route(gateway: str, name: str, path: str, service: str, port: int, *, rewr
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "Gateway",
             "metadata": {"name": gateway, "namespace": "modelplane-system"},
-            "spec": {"gatewayClassName": "traefik", "listeners": [listener]},
+            "spec": {
+                "gatewayClassName": kind,
+                "listeners": [listener],
+            },
         },
         {
             "apiVersion": "gateway.networking.k8s.io/v1",
@@ -81,8 +86,9 @@ def a_route(gateway: str, name: str, path: str, service: str, port: int, *, rewr
     ]
 
 
-def a_whole_route(running: Running) -> None:
-    """From the hub's path `/ml-team/mock` to the engine's pods on `east`."""
+def a_whole_route(running: Running, eventually: Eventually) -> str:
+    """From the hub's path `/ml-team/mock` to the engine's pods on `east`; the address of the gateway there."""
+    gateway_controller.install(running, "east", eventually)
     selected = {"selector": {"modelplane.ai/serving": REPLICA}, "ports": [{"port": 8000}]}
     serving = {
         "apiVersion": "v1",
@@ -92,6 +98,9 @@ def a_whole_route(running: Running) -> None:
     }
     route = a_route("inference-gateway", REPLICA, PATH, "serving", 80, rewrite="/")
     running.apply("east", *an_engine(), *route, serving)
+    gateway = ("gateway/inference-gateway", "-n", "modelplane-system")
+    eventually(lambda: condition(running.get("east", *gateway), "Programmed") == "True")
+    (address,) = running.get("east", *gateway)["status"]["addresses"]
     metadata = {"name": "endpoint", "namespace": TEAM}
     running.apply(
         "hub",
@@ -103,9 +112,10 @@ def a_whole_route(running: Running) -> None:
             "metadata": {**metadata, "labels": {"kubernetes.io/service-name": "endpoint"}},
             "addressType": "IPv4",
             "ports": [{"name": "", "port": 80, "protocol": "TCP"}],
-            "endpoints": [{"addresses": ["10.64.1.1"], "conditions": {"ready": True}}],
+            "endpoints": [{"addresses": [address["value"]], "conditions": {"ready": True}}],
         },
     )
+    return str(address["value"])
 
 
 def condition(thing: Any, kind: str) -> str:

@@ -35,16 +35,16 @@ def test_status_lists_every_part_for_people_and_for_programs(east: Running) -> N
 
 
 def test_a_dead_part_is_named_and_up_says_what_it_started(east: Running, eventually: Eventually) -> None:
-    os.kill(east.parts()["east/gateway"].pid, signal.SIGKILL)
-    eventually(lambda: east.parts()["east/gateway"].state == "dead", 10)
+    os.kill(east.parts()["hub/gateway"].pid, signal.SIGKILL)
+    eventually(lambda: east.parts()["hub/gateway"].state == "dead", 10)
     status = modelplane("status", "-f", east.directory)
     assert status.returncode == 1
-    assert status.stderr == "dead: east/gateway\nhint: `modelplane local up` starts what is missing\n"
+    assert status.stderr == "dead: hub/gateway\nhint: `modelplane local up` starts what is missing\n"
     up = modelplane("up", "-f", east.directory)
     assert up.returncode == 0, up.stderr
     assert up.stdout == ""
     started, summary = up.stderr.splitlines()
-    assert started.startswith("east/gateway: started")
+    assert started.startswith("hub/gateway: started")
     assert f"15 parts run, the hub answers at http://127.0.0.1:{east.port}" in summary
     assert modelplane("status", "-f", east.directory).returncode == 0
 

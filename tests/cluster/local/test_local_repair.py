@@ -26,12 +26,12 @@ PARTS = [
     "east/kube-controller-manager",
     "east/kube-scheduler",
     "east/kwok-controller",
-    "east/gateway",
     "hub/etcd",
     "hub/kube-apiserver",
     "hub/gateway",
     "traffic/relay",
     "traffic/engine",
+    "traffic/node",
     "traffic/namespace",
 ]
 RECOVERY_SECONDS = 300
@@ -54,7 +54,7 @@ def is_answering(running: Running) -> bool:
 @pytest.fixture(scope="module")
 def routed(east: Running, eventually: Eventually) -> Running:
     """The fleet `east` with an engine that answers through both gateways."""
-    a_whole_route(east)
+    a_whole_route(east, eventually)
     eventually(lambda: is_answering(east), RECOVERY_SECONDS)
     return east
 
@@ -91,7 +91,7 @@ def test_a_killed_part_is_named_and_comes_back_alone(routed: Running, name: str,
 
 def test_everything_in_the_network_at_once_can_die(routed: Running, eventually: Eventually) -> None:
     before = routed.parts()
-    inside = ["traffic/namespace", "traffic/engine", "traffic/relay", "hub/gateway", "east/gateway"]
+    inside = ["traffic/namespace", "traffic/engine", "traffic/relay", "hub/gateway", "traffic/node"]
     kill(routed, *inside)
     eventually(lambda: sum(part.state == "dead" for part in routed.parts().values()) == len(inside), 10)
     after = routed.up()
@@ -234,7 +234,7 @@ def test_up_goes_on_after_a_killed_up(interrupted: Running) -> None:
     assert {part.state for part in parts.values()} == {"running"}
     known = {part.pid for part in parts.values()}
     strangers = {found.pid for found in processes.marked(interrupted.home)} - known
-    assert {processes.parent(pid) for pid in strangers} <= {parts["traffic/relay"].pid}
+    assert {processes.parent(pid) for pid in strangers} <= {parts["traffic/relay"].pid, parts["traffic/node"].pid}
 
 
 def test_down_ends_what_a_killed_up_left(interrupted: Running) -> None:
@@ -262,7 +262,7 @@ def test_down_finds_the_processes_of_a_removed_folder(scratch: Running) -> None:
 
 def test_a_copied_directory_is_no_part_of_the_fleet(east: Running, tmp_path: Path) -> None:
     copy = tmp_path / "fleet"
-    shutil.copytree(east.directory, copy)
+    shutil.copytree(east.directory, copy, ignore=shutil.ignore_patterns("*.sock"))
     with pytest.raises(LocalFleetError) as refused:
         fleet.status(copy)
     assert refused.value.error_code == "MP508"

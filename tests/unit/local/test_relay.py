@@ -2,6 +2,9 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
+
+import pytest
 
 from local import relay
 
@@ -128,3 +131,38 @@ def test_the_way_in_leads_to_the_same_port() -> None:
 class _Moved(socket.socket):
     def bind(self, address: tuple[str, int]) -> None:  # type: ignore[override]
         super().bind(("127.0.0.9", address[1]))
+
+
+def call_through_the_relay(folder: Path, target: str) -> bytes:
+    """What an API server is told when it calls an address, and what then comes from there."""
+
+    async def play() -> bytes:
+        server = await asyncio.start_server(echo, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        way = await relay.serve_calls(Here(), str(folder / "calls.sock"))
+        async with server, way, asyncio.timeout(30):
+            reader, writer = await asyncio.open_unix_connection(str(folder / "calls.sock"))
+            writer.write(f"CONNECT {target.format(port=port)} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            answer = await reader.readuntil(b"\r\n\r\n")
+            if b" 200 " in answer:
+                writer.write(b"hello")
+                writer.write_eof()
+                answer += await reader.read()
+            await close(writer)
+            return answer
+
+    return asyncio.run(play())
+
+
+def test_api_servers_reach_addresses_by_connect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = call_through_the_relay(tmp_path, "127.0.0.1:{port}")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"\r\n\r\nhello")
+    assert (tmp_path / "calls.sock").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("target", ["127.0.0.1:1", "nowhere", "name.svc:x"])
+def test_a_call_that_leads_nowhere_is_refused(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call_through_the_relay(tmp_path, target).startswith(b"HTTP/1.1 502 ")

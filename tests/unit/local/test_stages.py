@@ -2,9 +2,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from local.controls import HOLD
+from local.controls import HOLD, STARTED
 from local.plan import Ranges
-from local.stages import stages
+from local.stages import REAL, stages
 
 STAGES = {stage["metadata"]["name"]: stage["spec"] for stage in stages(Ranges(index=2))}
 
@@ -15,7 +15,17 @@ def test_every_kind_that_must_move_has_stages() -> None:
         kinds.setdefault(spec["resourceRef"]["kind"], set()).add(name)
     assert kinds == {
         "Node": {"node-initialize", "node-heartbeat"},
-        "Pod": {"pod-ready", "pod-held", "pod-released", "pod-unready", "pod-complete", "pod-delete"},
+        "Pod": {
+            "pod-ready",
+            "pod-started",
+            "pod-held",
+            "pod-released",
+            "pod-unready",
+            "real-pod-ready",
+            "real-pod-unready",
+            "pod-complete",
+            "pod-delete",
+        },
         "Service": {"service-load-balancer"},
     }
 
@@ -23,11 +33,14 @@ def test_every_kind_that_must_move_has_stages() -> None:
 def pods() -> Iterator[dict[str, str | None]]:
     """Every pod that selectors can tell apart."""
     names = [".metadata.deletionTimestamp", ".status.phase", f'.metadata.annotations["{HOLD}"]']
+    names += [f'.metadata.annotations["{STARTED}"]', REAL]
     names += ['.status.conditions.[] | select( .type == "Ready" ) | .status', ".metadata.ownerReferences.[].kind"]
     values: list[list[str | None]] = [
         [None, "now"],
         ["Pending", "Running", "Succeeded"],
         [None, "true"],
+        [None, "true"],
+        [None, "envoy"],
         [None, "True", "False"],
         [None, "Job"],
     ]

@@ -89,11 +89,20 @@ def go_calls(
 ) -> Callable[[], list[str]]:
     """Put a `go` on PATH that writes text files for programs, and give what it was called with."""
     module = tmp_path / "module"
-    for folder in ("cmd/pulumi-resource-kubernetes", "config/crd/standard"):
+    folders = ("cmd/pulumi-resource-kubernetes", "config/crd/standard", "config/crd/bases")
+    for folder in (*folders, "charts/gateway-helm/templates", "charts/lws"):
         (module / folder).mkdir(parents=True)
     (module / "cmd/pulumi-resource-kubernetes/schema.json").write_text("{}")
     (module / "cmd/pulumi-resource-kubernetes/terraform-mapping.json").write_text("{}")
     (module / "config/crd/standard/gateways.yaml").write_text("kind: CustomResourceDefinition\n")
+    for name in ("pools", "objectives"):
+        (module / f"config/crd/bases/{name}.yaml").write_text(f"---\nkind: CustomResourceDefinition\nname: {name}\n")
+    (module / "charts/gateway-helm/Chart.yaml").write_text('version: v0.0.0-latest\nappVersion: "latest"\n')
+    values = "image: ${GatewayImage}\npullPolicy: ${GatewayImagePullPolicy}\n"
+    (module / "charts/gateway-helm/values.tmpl.yaml").write_text(values)
+    (module / "charts/gateway-helm/templates/service.yaml").write_text("kind: Service\n")
+    (module / "charts/lws/Chart.yaml").write_text("version: 0.1.0\n")
+    (module / "charts/lws/values.yaml").write_text("tag: main\npullPolicy: Always\n")
     calls = tmp_path / "calls"
     calls.touch()
     for name, value in {"CALLS": calls, "GO_SAYS": "go1.26.8", "MODULE_DIR": module, "GO_FAILS": ""}.items():

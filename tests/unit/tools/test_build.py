@@ -14,7 +14,7 @@ import pytest
 
 from tools import cache, locate
 from tools.build import BuildFailed, build, check_go, missing
-from tools.catalog import CRDS, ETCD, KWOK, MODULES, PROVIDER, PULUMI, GoModule
+from tools.catalog import CHARTS, CRDS, ETCD, KWOK, MODULES, PROVIDER, PULUMI, GoModule
 
 Calls = Callable[[], list[str]]
 Script = Callable[[Path, str], Path]
@@ -74,7 +74,7 @@ def test_everything_is_built_once(go_calls: Calls, cache_folder: Path, capsys: p
     assert locate("etcd").read_text() == "made of go.etcd.io/etcd/server/v3\n"
     assert [path.name for path in (locate("crds") / "gateway-api").iterdir()] == ["gateways.yaml"]
     assert {path.name for path in locate("kwok").parent.iterdir()} == {"kwok", "kwokctl"}
-    assert sum(call.startswith("build") for call in go_calls()) == 5
+    assert sum(call.startswith("build") for call in go_calls()) == 8
     said = capsys.readouterr().err
     assert "pulumi 3.274.1: ready after 0 s" in said
     assert "min on two cores, once" in said
@@ -83,6 +83,26 @@ def test_everything_is_built_once(go_calls: Calls, cache_folder: Path, capsys: p
     build()
     assert go_calls() == before
     assert capsys.readouterr().err == "tools: all there, nothing to build\n"
+
+
+def test_charts_are_as_their_projects_publish_them(go_calls: Calls) -> None:
+    build([CHARTS])
+    charts = locate("charts")
+    assert (charts / "gateway-helm-v1.8.1/values.yaml").read_text() == (
+        "image: docker.io/envoyproxy/gateway:v1.8.1\npullPolicy: IfNotPresent\n"
+    )
+    assert (charts / "gateway-helm-v1.8.1/Chart.yaml").read_text() == 'version: v1.8.1\nappVersion: "v1.8.1"\n'
+    assert (charts / "gateway-helm-v1.8.1/templates/service.yaml").is_file()
+    assert (charts / "lws-v0.8.0/values.yaml").read_text() == "tag: v0.8.0\npullPolicy: IfNotPresent\n"
+    (definitions,) = (charts / "crds").iterdir()
+    assert definitions.name == "gateway-api-inference-extension-v1.0.1.yaml"
+    assert definitions.read_text().count("kind: CustomResourceDefinition") == 2
+
+
+def test_a_chart_that_says_something_else_is_not_taken(go_calls: Calls, tmp_path: Path, cache_folder: Path) -> None:
+    (tmp_path / "module/charts/lws/Chart.yaml").write_text("version: 0.2.0\n")
+    with pytest.raises(BuildFailed, match=r"charts/lws/Chart.yaml does not say 'version: 0.1.0'"):
+        build([CHARTS])
 
 
 def test_only_what_is_missing_is_built(go_calls: Calls, program: Program) -> None:

@@ -26,6 +26,7 @@ def required(module: GoModule) -> dict[str, str]:
 def test_everything_that_a_local_fleet_and_the_engine_run_is_there() -> None:
     wanted = {"pulumi", "pulumi-resource-kubernetes", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
     wanted |= {"etcd", "kwok", "kwokctl", "crds", "traefik", "kubectl", "pulumi-language-python"}
+    wanted |= {"envoy", "envoy-gateway", "lws-manager", "endpoint-picker", "pd-sidecar", "charts", "inference-pools"}
     assert wanted == set(catalog.names())
 
 

@@ -1,0 +1,165 @@
+"""The node's process: `python -m local.node CONFIGURATION`, inside the fleet's private network.
+
+It follows the pods and Services of every cluster, runs the pods that it has programs for, and answers on its own port
+with a list of them (JSON). Programs it started end with it.
+
+Configuration (JSON): {"port", "folder", "logs", "tools": {name: path}, "clusters": [{"name", "port", "pki"}]}
+"""
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from local import watching
+from local.kube import ApiServer, Refused
+from local.node import containers, services
+from local.node.containers import Place
+from local.node.pods import API_PORT, RealPod, read_pod
+from local.node.services import Proxy, Service
+
+LOOPBACK = "127.0.0.1"
+_KUBERNETES = ("default", "kubernetes")
+_RETRY_SECONDS = 2.0
+
+Plain = Mapping[str, Any]
+
+
+class Cluster:
+    """One cluster's part of the node: its pods that run, and the Services that may lead to them."""
+
+    def __init__(self, name: str, port: int, place: Place, changed: asyncio.Event) -> None:
+        self.name = name
+        self.port = port
+        self.pods: dict[str, RealPod] = {}
+        self.services: dict[str, Service] = {}
+        self.pids: dict[tuple[str, str], int] = {}
+        self._place = place
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._changed = changed
+
+    def replace_pods(self, documents: Mapping[str, Plain]) -> None:
+        """All pods as the API server lists them."""
+        for uid in {*self._tasks, *documents}:
+            self.change_pod(uid, documents.get(uid))
+
+    def change_pod(self, uid: str, document: Plain | None) -> None:
+        """One pod as it is now; None when it is gone."""
+        pod = read_pod(self.name, document) if document else None
+        task = self._tasks.get(uid)
+        if pod and task is None:
+            self.pods[uid] = pod
+            self._tasks[uid] = asyncio.create_task(self._run(pod))
+        elif pod is None and task is not None:
+            self.pods.pop(uid, None)
+            self._tasks.pop(uid).cancel()
+        self._changed.set()
+
+    def replace_services(self, documents: Mapping[str, Plain]) -> None:
+        """All Services as the API server lists them."""
+        self.services = {
+            uid: found for uid, document in documents.items() if (found := services.read_service(document))
+        }
+        self._services_changed()
+
+    def change_service(self, uid: str, document: Plain | None) -> None:
+        """One Service as it is now; None when it is gone."""
+        found = services.read_service(document) if document else None
+        if found:
+            self.services[uid] = found
+        else:
+            self.services.pop(uid, None)
+        self._services_changed()
+
+    def ways(self) -> services.Ways:
+        """Where this cluster's Services lead; that of the API server leads there."""
+        found = services.ways(self.services.values(), self.pods.values())
+        for service in self.services.values():
+            if (service.namespace, service.name) == _KUBERNETES:
+                found[service.address, API_PORT] = ((LOOPBACK, self.port),)
+        return found
+
+    def _services_changed(self) -> None:
+        # The same file is written again, because containers see that file and no other of its name.
+        self._place.hosts.write_text(services.hosts(self.services.values()))
+        self._changed.set()
+
+    async def _run(self, pod: RealPod) -> None:
+        def running(container: str, pid: int | None) -> None:
+            key = (f"{pod.namespace}/{pod.name}", container)
+            if pid is None:
+                self.pids.pop(key, None)
+            else:
+                self.pids[key] = pid
+
+        while True:
+            try:
+                return await containers.run(pod, self._place, running)
+            except* (OSError, Refused) as errors:
+                sys.stderr.write(f"{self.name}/{pod.namespace}/{pod.name}: {errors.exceptions}\n")
+            await asyncio.sleep(_RETRY_SECONDS)
+
+
+async def run(configuration: dict[str, Any]) -> None:
+    """Run every cluster's pods, for ever."""
+    folder, logs = Path(configuration["folder"]), Path(configuration["logs"])
+    shutil.rmtree(folder, ignore_errors=True)
+    changed = asyncio.Event()
+    clusters = []
+    async with asyncio.TaskGroup() as group:
+        for found in configuration["clusters"]:
+            pki = Path(found["pki"])
+            server = ApiServer(found["name"], found["port"], pki)
+            place = Place(server=server, folder=folder / found["name"], logs=logs, tools=configuration["tools"])
+            place.folder.mkdir(mode=0o700, parents=True)
+            cluster = Cluster(found["name"], found["port"], place, changed)
+            clusters.append(cluster)
+            follow = (found["port"], watching.credentials(pki))
+            group.create_task(
+                watching.follow(*follow, "/api/v1/services", cluster.replace_services, cluster.change_service)
+            )
+            group.create_task(watching.follow(*follow, "/api/v1/pods", cluster.replace_pods, cluster.change_pod))
+        group.create_task(_tell(configuration["port"], clusters))
+        proxy = Proxy()
+        while True:
+            await changed.wait()
+            changed.clear()
+            await proxy.update({way: to for cluster in clusters for way, to in cluster.ways().items()})
+
+
+async def _tell(port: int, clusters: list[Cluster]) -> None:
+    """Answer each request with the containers that run."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        running = [
+            {"cluster": cluster.name, "pod": pod, "container": container, "pid": pid}
+            for cluster in clusters
+            for (pod, container), pid in sorted(cluster.pids.items())
+        ]
+        body = json.dumps(running).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, LOOPBACK, port)
+    async with server:
+        await server.serve_forever()
+
+
+def main() -> None:
+    """Run until ended."""
+    try:
+        asyncio.run(run(json.loads(sys.argv[1])))
+    except OSError as error:
+        raise SystemExit(f"node: {error}") from error
+
+
+if __name__ == "__main__":
+    main()
