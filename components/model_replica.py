@@ -78,7 +78,7 @@ class ModelReplica(ComponentResource):
                 after = ResourceOptions(parent=self, depends_on=list(objects.values()))
                 objects[part] = register(manifest, f"{name}/{part}", after)
             register(pickers.inference_pool(setting), f"{name}/pool", child)
-            picker = _readiness("Deployment", objects["picker/deployment"])
+            picker = _readiness("Picker", objects["picker/deployment"])
         else:
             register(manifests.service(setting), f"{name}/service", child)
         register(manifests.route(setting), f"{name}/route", child)

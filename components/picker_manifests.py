@@ -1,7 +1,7 @@
 """The routing layer of a replica on clusters with InferencePools, as plain data (reference: workloads, 10 to 12).
 
 A pool is there also for a single pod: adding one later would drop requests. Its picker is asked for every request, and
-where it does not answer, any pod is taken (FailOpen).
+FailOpen says that any pod is taken where it does not answer; gateways do not act on that (`readiness`).
 """
 
 import hashlib

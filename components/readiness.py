@@ -29,6 +29,12 @@ def deployment_readiness(spec: Mapping[str, Any], metadata: Mapping[str, Any], s
     return Readiness(ready=True, reason="Serving", message=f"{ready} of {wanted} pods ready")
 
 
+def picker_readiness(_: Mapping[str, Any], __: Mapping[str, Any], status: Mapping[str, Any]) -> Readiness:
+    """Readiness of an endpoint picker: a pod of it answers, an older one as well while a newer one starts."""
+    ready = _number(status, "availableReplicas", 0) > 0
+    return Readiness(ready=ready, reason="PickerAnswers" if ready else "PickerDown", message="")
+
+
 def leader_worker_set_readiness(
     spec: Mapping[str, Any], metadata: Mapping[str, Any], status: Mapping[str, Any]
 ) -> Readiness:
@@ -84,13 +90,14 @@ def readiness_of(
 def replica_readiness(engines: Sequence[Readiness], picker: Readiness | None, *, was_ready: bool = False) -> Readiness:
     """Readiness of a replica: all engines serve, and its endpoint picker answers.
 
-    A picker that goes down under a replica that was ready takes nothing away: its pool lets requests pass unscored.
+    Envoy answers 500 to every request whose picker is down, whatever the pool's failureMode says: seen with Envoy
+    Gateway 1.8 and Envoy 1.40. So the replica leaves the rotation until the picker is back.
     """
     found = together(engines)
     if not found.ready or picker is None or picker.ready:
         return found
     if was_ready:
-        return Readiness(ready=True, reason="PickerDown", message="the picker is down: requests go to any pod")
+        return Readiness(ready=False, reason="PickerDown", message="engines serve, the picker is down: requests fail")
     return Readiness(ready=False, reason="PickerStarting", message="engines serve, the picker is not up yet")
 
 
@@ -104,6 +111,7 @@ def together(parts: Sequence[Readiness]) -> Readiness:
 
 _NOT_SEEN = Readiness(ready=False, reason="Deploying", message="the cluster has not acted on it yet")
 _RULES = {
+    "Picker": picker_readiness,
     "Deployment": deployment_readiness,
     "LeaderWorkerSet": leader_worker_set_readiness,
     "PodCliqueSet": clique_set_readiness,

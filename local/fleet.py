@@ -28,6 +28,9 @@ from local.toolbox import Toolbox, find
 START_SECONDS = 180.0
 """How long one `up` waits for everything together, unless told otherwise."""
 
+STAND_INS = Path(__file__).parent / "charts"
+"""Charts of our own under the names of ones that no tool brings."""
+
 _POLL_SECONDS = 0.1
 _PARALLEL = 3
 
@@ -138,7 +141,8 @@ class _Start:
         endpoint = (self._plan.host, self._plan.port)
         traffic.check_endpoint(self._state, endpoint)
         (self._folder / "logs").mkdir(mode=0o700, exist_ok=True)
-        shutil.copytree(self._toolbox.charts, self._folder / "charts", dirs_exist_ok=True)
+        for charts in (self._toolbox.charts, STAND_INS):
+            shutil.copytree(charts, self._folder / "charts", dirs_exist_ok=True)
         self._give_out()
         traffic.ensure_namespace(self._folder, self._state, self._save, self._progress)
         sites = {name: self._site(name) for name in sorted(self._state.clusters, key=lambda name: (name != HUB, name))}

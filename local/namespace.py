@@ -9,6 +9,7 @@ This module imports the standard library alone: the helpers that enter a namespa
 import ctypes
 import errno
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
@@ -60,6 +61,28 @@ def beside(furnish: Callable[[], None]) -> int:
             made.append(error)
 
     # A thread has a network namespace of its own, so this one alone goes into the new one.
+    thread = Thread(target=make)
+    thread.start()
+    thread.join()
+    if isinstance(made[0], OSError):
+        raise made[0]
+    return made[0]
+
+
+def listening(file: int, port: int) -> socket.socket:
+    """A TCP socket that listens on all addresses of the network namespace of an open file; raises OSError."""
+    made: list[socket.socket | OSError] = []
+
+    def make() -> None:
+        try:
+            _call("setns", file, CLONE_NEWNET)
+            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("0.0.0.0", port))  # noqa: S104  the namespace is a pod's
+            made.append(listener)
+        except OSError as error:
+            made.append(error)
+
     thread = Thread(target=make)
     thread.start()
     thread.join()

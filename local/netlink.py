@@ -7,6 +7,7 @@ import fcntl
 import os
 import socket
 import struct
+from pathlib import Path
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 _RTM_NEWLINK, _RTM_NEWADDR, _RTM_NEWROUTE = 16, 20, 24
@@ -65,6 +66,12 @@ def add_default_route(interface: str) -> None:
     """`ip route add default dev INTERFACE`: every other address is asked for on this interface; raises OSError."""
     kind = (_TABLE_MAIN, _BOOT, _SCOPE_LINK, _UNICAST)
     _route("0.0.0.0", 0, kind, interface)  # noqa: S104  a route, nothing is bound
+
+
+def forward(interface: str) -> None:
+    """Pass packets on between interfaces, and answer on this one for addresses that lie behind others (proxy ARP)."""
+    for name, setting in (("all", "forwarding"), (interface, "forwarding"), (interface, "proxy_arp")):
+        Path(f"/proc/sys/net/ipv4/conf/{name}/{setting}").write_text("1")
 
 
 def _route(network: str, bits: int, kind: tuple[int, int, int, int], interface: str, source: str = "") -> None:

@@ -9,7 +9,7 @@ from api.errors import MissingTool
 from tools.locate import look_up
 
 SERVERS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-POD_PROGRAMS = ("envoy-gateway", "envoy", "lws-manager")
+POD_PROGRAMS = ("envoy-gateway", "envoy", "lws-manager", "inference-pools", "endpoint-picker", "pd-sidecar")
 """What runs in place of images, in pods."""
 
 PROGRAMS = (*SERVERS, "kwok", "kwokctl", "traefik", "kubectl", *POD_PROGRAMS)

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from local import watching
+from local.engine import pods as engine_pods
 from local.kube import ApiServer, Refused
 from local.node import containers, services
 from local.node.containers import Place
+from local.node.engines import OnlyPod
 from local.node.pods import API_PORT, RealPod, read_pod
 from local.node.services import Proxy, Service
 
@@ -40,6 +42,7 @@ class Cluster:
         self.pids: dict[tuple[str, str], int] = {}
         self._place = place
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._engines: dict[str, OnlyPod] = {}
         self._changed = changed
 
     def replace_pods(self, documents: Mapping[str, Plain]) -> None:
@@ -51,9 +54,13 @@ class Cluster:
         """One pod as it is now; None when it is gone."""
         pod = read_pod(self.name, document) if document else None
         task = self._tasks.get(uid)
+        if pod and document:
+            self._engines.setdefault(uid, OnlyPod()).pod = engine_pods.read_pod(self.name, document)
+        else:
+            self._engines.pop(uid, None)
         if pod and task is None:
             self.pods[uid] = pod
-            self._tasks[uid] = asyncio.create_task(self._run(pod))
+            self._tasks[uid] = asyncio.create_task(self._run(pod, self._engines[uid]))
         elif pod is None and task is not None:
             self.pods.pop(uid, None)
             self._tasks.pop(uid).cancel()
@@ -88,7 +95,7 @@ class Cluster:
         self._place.hosts.write_text(services.hosts(self.services.values()))
         self._changed.set()
 
-    async def _run(self, pod: RealPod) -> None:
+    async def _run(self, pod: RealPod, engine: OnlyPod) -> None:
         def running(container: str, pid: int | None) -> None:
             key = (f"{pod.namespace}/{pod.name}", container)
             if pid is None:
@@ -98,7 +105,7 @@ class Cluster:
 
         while True:
             try:
-                return await containers.run(pod, self._place, running)
+                return await containers.run(pod, self._place, running, engine)
             except* (OSError, Refused) as errors:
                 sys.stderr.write(f"{self.name}/{pod.namespace}/{pod.name}: {errors.exceptions}\n")
             await asyncio.sleep(_RETRY_SECONDS)

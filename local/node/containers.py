@@ -5,6 +5,7 @@ import http.client
 import itertools
 import json
 import os
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -14,7 +15,8 @@ from typing import Any
 
 from local import controls, namespace, netlink, processes
 from local.kube import ApiServer, Refused
-from local.node import sandbox, volumes
+from local.node import engines, sandbox, volumes
+from local.node.engines import OnlyPod
 from local.node.pods import Container, RealPod
 
 NODE_ADDRESS = "10.64.255.1"
@@ -47,7 +49,7 @@ class Place:
         return self.folder / "hosts"
 
 
-async def run(pod: RealPod, place: Place, running: Callable[[str, int | None], None]) -> None:
+async def run(pod: RealPod, place: Place, running: Callable[[str, int | None], None], engine: OnlyPod) -> None:
     """Run the pod until cancelled, or until it has ended where it is a Job's; `running` is told each container's pid.
 
     A container that ends is started again, later each time, as a kubelet does it. While all of them are ready, and when
@@ -56,7 +58,7 @@ async def run(pod: RealPod, place: Place, running: Callable[[str, int | None], N
     with ExitStack() as stack:
         network = _network(pod, stack)
         folder = place.folder / f"{pod.namespace}_{pod.name}_{pod.uid}"
-        async with asyncio.TaskGroup() as group:
+        async with engines.serving(engine, pod.engine_ports, network), asyncio.TaskGroup() as group:
             filling = group.create_task(_keep_filled(pod, place, folder, ready := asyncio.Event()))
             await ready.wait()
             containers = [
@@ -85,6 +87,7 @@ def _network(pod: RealPod, stack: ExitStack) -> int:
     network = namespace.beside(furnish)
     stack.callback(os.close, network)
     netlink.set_up(name)
+    netlink.forward(name)
     netlink.add_host_route(pod.address, name, NODE_ADDRESS)
     return network
 
@@ -143,7 +146,7 @@ async def _keep_told(pod: RealPod, place: Place) -> None:
 
 async def _is_ready(address: str, container: Container) -> bool:
     if container.probe is None:
-        return True
+        return await asyncio.to_thread(lambda: all(_is_open(address, port) for port in container.ports))
     port, path = container.probe
 
     def ask() -> bool:
@@ -157,6 +160,14 @@ async def _is_ready(address: str, container: Container) -> bool:
             connection.close()
 
     return await asyncio.to_thread(ask)
+
+
+def _is_open(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), timeout=_PROBE_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 async def _tell(pod: RealPod, place: Place, *, is_started: bool) -> None:

@@ -37,7 +37,9 @@ class Container:
     environment: Mapping[str, str]
     mounts: tuple[Mount, ...]
     probe: tuple[int, str] | None = None
-    """Port and path that answer 200 once the program is ready; without them it is when it runs."""
+    """Port and path that answer 200 once the program is ready."""
+    ports: tuple[int, ...] = ()
+    """Where it listens; a program without a probe is taken as ready once all of them are open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,8 @@ class RealPod:
     """Container ports by name."""
     is_job: bool = False
     """It ends by itself, and is then done."""
+    engine_ports: tuple[int, ...] = ()
+    """Where containers listen that no program stands for: engines, beside a sidecar that talks to them."""
 
     def value(self, path: str) -> str:
         """What a field of the downward API says (`metadata.namespace`, `status.podIP`); empty for any other."""
@@ -83,11 +87,8 @@ def read_pod(cluster: str, document: Plain) -> RealPod | None:
     is_over = status.get("phase") in {"Succeeded", "Failed"} and not is_job
     if not status.get("podIP") or is_over or controls.HOLD in (metadata.get("annotations") or {}):
         return None
-    wanted = [
-        (container, program)
-        for container in spec.get("containers") or []
-        if container["name"] not in PASSED_OVER and (program := program_for(container.get("image", "")))
-    ]
+    ours = [container for container in spec.get("containers") or [] if container["name"] not in PASSED_OVER]
+    wanted = [(container, program) for container in ours if (program := program_for(container.get("image", "")))]
     if not wanted:
         return None
     bare = RealPod(
@@ -107,6 +108,12 @@ def read_pod(cluster: str, document: Plain) -> RealPod | None:
             if "name" in port
         },
         is_job=is_job,
+        engine_ports=tuple(
+            port["containerPort"]
+            for container in ours
+            if program_for(container.get("image", "")) is None
+            for port in container.get("ports") or []
+        ),
     )
     containers = tuple(_container(bare, container, program) for container, program in wanted)
     return RealPod(**{**vars(bare), "containers": containers})
@@ -123,18 +130,19 @@ def _container(pod: RealPod, document: Plain, program: Program) -> Container:
     return Container(
         name=document["name"],
         program=program,
-        arguments=(*(expanded(word, environment) for word in words), *program.arguments),
+        arguments=(*(program.argument(expanded(word, environment)) for word in words), *program.arguments),
         environment=environment,
         mounts=tuple(
             Mount(path=mount["mountPath"], volume=mount["name"], inside=mount.get("subPath", ""))
             for mount in document.get("volumeMounts") or []
         ),
         probe=_probe(document, pod.ports),
+        ports=tuple(port["containerPort"] for port in document.get("ports") or []),
     )
 
 
 def _probe(document: Plain, ports: Mapping[str, int]) -> tuple[int, str] | None:
-    """The HTTP readiness probe; the others are taken as passed."""
+    """The HTTP readiness probe; other ways of probing are not known here."""
     asked = (document.get("readinessProbe") or {}).get("httpGet")
     if asked is None:
         return None

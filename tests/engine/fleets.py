@@ -173,8 +173,14 @@ class Answer:
 
     @property
     def deployment(self) -> str:
-        found = {key.lower(): value for key, value in self.headers.items()}
-        return found["x-modelplane-deployment"].rpartition("/")[2]
+        return self._header("x-modelplane-deployment").rpartition("/")[2]
+
+    @property
+    def pod(self) -> str:
+        return self._header("x-modelplane-pod")
+
+    def _header(self, name: str) -> str:
+        return {key.lower(): value for key, value in self.headers.items()}[name]
 
     def events(self) -> Iterator[str]:
         """Data lines of a streamed answer."""

@@ -229,6 +229,15 @@ def test_a_set_is_ready_when_all_its_gangs_were_seen_to_be() -> None:
     assert counted(SERVES, 2, 2) == Readiness(ready=True, reason="Serving", message="2 of 2 gangs ready")
 
 
+@pytest.mark.parametrize(
+    ("status", "ready"), [({}, False), ({"availableReplicas": 0}, False), ({"availableReplicas": 1}, True)]
+)
+def test_a_picker_answers_while_a_pod_of_it_does(status: dict[str, int], ready: bool) -> None:
+    assert (
+        readiness_of("Picker", {"replicas": 1}, {"generation": 9}, {"observedGeneration": 8, **status}).ready is ready
+    )
+
+
 STARTS = Readiness(ready=False, reason="ModelStarting", message="0 of 1 pods ready")
 
 
@@ -238,7 +247,7 @@ STARTS = Readiness(ready=False, reason="ModelStarting", message="0 of 1 pods rea
         (SERVES, None, False, (True, "Serving")),
         (SERVES, SERVES, False, (True, "Serving")),
         (SERVES, STARTS, False, (False, "PickerStarting")),
-        (SERVES, STARTS, True, (True, "PickerDown")),
+        (SERVES, STARTS, True, (False, "PickerDown")),
         (STARTS, SERVES, True, (False, "ModelStarting")),
         (STARTS, STARTS, True, (False, "ModelStarting")),
     ],

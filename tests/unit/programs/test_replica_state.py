@@ -116,8 +116,8 @@ def test_a_gang_that_is_changed_in_this_run_is_not_ready_yet() -> None:
     assert told(watched(ALONE, before=before(template_hash="old")), {"main": SERVES}, None) == SERVES
 
 
-def test_a_picker_that_goes_down_leaves_a_replica_in_rotation() -> None:
+def test_a_picker_that_goes_down_takes_its_replica_out_of_rotation() -> None:
     assert told(watched(before=before()), {"main": SERVES}, STARTS).reason == "PickerDown"
-    assert told(watched(before=before()), {"main": SERVES}, STARTS).ready
+    assert not told(watched(before=before()), {"main": SERVES}, STARTS).ready
     assert told(watched(before=before(ready=False)), {"main": SERVES}, STARTS).reason == "PickerStarting"
     assert not told(watched(before=before()), {"main": STARTS}, SERVES).ready

@@ -118,7 +118,7 @@ func compare(one, other string) int {
 func switchOn(route *routev3.Route, who picker) error {
 	override := &extprocv3.ExtProcPerRoute{
 		Override: &extprocv3.ExtProcPerRoute_Overrides{
-			Overrides: &extprocv3.ExtProcOverrides{GrpcService: service(who), ProcessingMode: everything()},
+			Overrides: &extprocv3.ExtProcOverrides{GrpcService: service(who), ProcessingMode: whatIsRead()},
 		},
 	}
 	inner, err := anypb.New(override)
@@ -150,7 +150,7 @@ func addFilter(chain *listenerv3.FilterChain) error {
 		}
 		config, err := anypb.New(&extprocv3.ExternalProcessor{
 			GrpcService:    service(picker{host: "none"}),
-			ProcessingMode: everything(),
+			ProcessingMode: whatIsRead(),
 			MessageTimeout: durationpb.New(patience),
 		})
 		if err != nil {
@@ -174,15 +174,16 @@ func typed(message proto.Message) (*listenerv3.Filter_TypedConfig, error) {
 	return &listenerv3.Filter_TypedConfig{TypedConfig: config}, err
 }
 
-// everything is what a picker reads: headers and the whole body, of the request and of the answer.
-func everything() *extprocv3.ProcessingMode {
+// whatIsRead is what a picker gets: the whole request, and the headers of the answer. It could count tokens in the
+// body of an answer; the version in tools/endpoint-picker ends on one that counts them as Anthropic's API does.
+func whatIsRead() *extprocv3.ProcessingMode {
 	return &extprocv3.ProcessingMode{
 		RequestHeaderMode:   extprocv3.ProcessingMode_SEND,
-		ResponseHeaderMode:  extprocv3.ProcessingMode_SEND,
 		RequestBodyMode:     extprocv3.ProcessingMode_FULL_DUPLEX_STREAMED,
-		ResponseBodyMode:    extprocv3.ProcessingMode_FULL_DUPLEX_STREAMED,
 		RequestTrailerMode:  extprocv3.ProcessingMode_SEND,
-		ResponseTrailerMode: extprocv3.ProcessingMode_SEND,
+		ResponseHeaderMode:  extprocv3.ProcessingMode_SEND,
+		ResponseBodyMode:    extprocv3.ProcessingMode_NONE,
+		ResponseTrailerMode: extprocv3.ProcessingMode_SKIP,
 	}
 }
 
