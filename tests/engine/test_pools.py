@@ -135,7 +135,6 @@ def of_gang(pod: dict[str, Any], key: str) -> str:
 
 def served(fleet: Scratch, pod: dict[str, Any]) -> int:
     """How many requests the engine of a pod has answered, as its metrics say."""
-    name = f'vllm:request_success_total{{model_name="{pod["metadata"]["labels"]["modelplane.ai/deployment"]}"}}'
     command = f"curl -s http://{pod['status']['podIP']}:8000/metrics"
     shell = fleet.run("local", "shell", "--traffic", "-c", command)
     assert shell.code == 0, shell.err
