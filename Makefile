@@ -15,10 +15,10 @@ help: ## List the targets.
 	@echo "Modelplane. Variables: PYTHON (an interpreter, 3.11 or newer), ARGS (arguments for pytest or the demo, as in ARGS='-k names')."
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: doctor $(SYNCED) tools ## Start a fleet on this machine and play a canary on it (2 to 4 minutes; the first time 20 more, to build the tools).
+demo: doctor $(SYNCED) tools ## Start a fleet on this machine and play a canary on it (2 to 4 minutes; the first time 30 more, to build the tools).
 	@$(BIN)/python -m local.demo $(ARGS)
 
-test: doctor $(SYNCED) tools ## Run every test: unit, engine, cluster, traffic (under 20 minutes; the first time 20 more, to build the tools).
+test: doctor $(SYNCED) tools ## Run every test: unit, engine, cluster, traffic (under 20 minutes; the first time 30 more, to build the tools).
 	@echo "test: unit, engine, cluster and traffic tests, under 20 minutes on two cores" >&2
 	@$(BIN)/python -m pytest $(ARGS)
 
@@ -32,7 +32,7 @@ check: $(SYNCED) ## Lint, format, types and import layers (a minute).
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-tools: $(SYNCED) ## Build the programs that this machine lacks into the tool cache (about 20 minutes the first time, on two cores).
+tools: $(SYNCED) ## Build the programs that this machine lacks into the tool cache (about 30 minutes the first time, on two cores).
 	@$(PYTHON) -m tools build
 
 doctor: python ## Check that this machine offers what is needed, with a fix for what it does not.
