@@ -16,7 +16,9 @@ def capacity(
     deployment: Annotated[
         str | None,
         typer.Argument(
-            metavar="[deployment/NAME]", help="A deployment, for its room on each cluster.", show_default=False
+            metavar="[deployment/[NAMESPACE/]NAME]",
+            help="A deployment, for its room on each cluster.",
+            show_default=False,
         ),
     ] = None,
     namespace: Namespace = None,

@@ -9,7 +9,7 @@ from cli.options import FleetPaths, Namespace, Observed, Output, OutputFormat
 What = Annotated[
     str,
     typer.Argument(
-        metavar="KIND[.FIELD...]|deployment/NAME",
+        metavar="KIND[.FIELD...]|deployment/[NAMESPACE/]NAME",
         help="A kind or a field of it, as in modeldeployment.spec.replicas; or a deployment, for its placement.",
         show_default=False,
     ),
@@ -42,8 +42,8 @@ def explain(
     """Say what a kind or a field of it means, or why replicas are where they are.
 
     A name such as modeldeployment.spec.template shows type, limits, default and meaning of a field and of what is
-    below it. A deployment, written deployment/NAME, shows its placement: why each cluster takes no more, and what
-    would give it the replicas it lacks. Nothing is written and no cluster is called.
+    below it. A deployment, written deployment/NAME or deployment/NAMESPACE/NAME, shows its placement: why each cluster
+    takes no more, and what would give it the replicas it lacks. Nothing is written and no cluster is called.
 
     Example: modelplane explain modeldeployment.spec.replicas
     """

@@ -11,7 +11,7 @@ from cli.options import Output
 if TYPE_CHECKING:
     from scheduler import DeploymentKey, Plan, Snapshot
 
-KINDS = frozenset({"deployment", "deployments", "modeldeployment", "modeldeployments"})
+KINDS = frozenset({"md", "deployment", "deployments", "modeldeployment", "modeldeployments"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ def explain_placement(
     from scheduler.what_if import apply, parse
 
     asked = question or Question()
-    _name_of(what)
+    _without_kind(what)
     edits = [edit for text in asked.what_if for edit in parse(text)]
     observation = observed_fleet(fleet, asked.observed)
     before = observation.snapshot
@@ -68,24 +68,31 @@ def explain_placement(
 
 
 def deployment_named(snapshot: "Snapshot", what: str, namespace: str | None) -> "DeploymentKey":
-    """The deployment that `deployment/NAME` or `NAME` means, in a namespace where one is given.
+    """The deployment that `[deployment/][NAMESPACE/]NAME` means; its namespace may be given apart from it.
 
     Raises:
-        InvocationError: there is none, or another kind is named.
+        InvocationError: there is none or there are several, another kind is named, or the namespaces differ.
 
     """
     from scheduler.what_if import deployment_key
 
-    name = _name_of(what) if "/" in what else what
-    return deployment_key(snapshot, f"{namespace}/{name}" if namespace else name)
+    written = _without_kind(what)
+    inside, slash, name = written.rpartition("/")
+    if slash and namespace and inside != namespace:
+        raise InvocationError(f"{what} is not in namespace {namespace}", hint="name its namespace in one place")
+    return deployment_key(snapshot, f"{inside or namespace}/{name}" if inside or namespace else name)
 
 
-def _name_of(what: str) -> str:
-    kind, _, name = what.partition("/")
-    if kind.lower() not in KINDS or not name or "/" in name:
-        hint = "write deployment/NAME, with -n NAMESPACE where several are called so"
-        raise InvocationError(f"{what} is no deployment", hint=hint)
-    return name
+def _without_kind(what: str) -> str:
+    first, slash, rest = what.partition("/")
+    if slash and first.lower() in KINDS:
+        what = rest
+    elif slash:
+        what = ""
+    if not all(what.split("/")) or what.count("/") > 1:
+        hint = "write deployment/NAME, or deployment/NAMESPACE/NAME where several are called so"
+        raise InvocationError(f"{first}{slash}{rest} is no deployment", hint=hint)
+    return what
 
 
 class _Answer:

@@ -118,7 +118,7 @@ def deployment_key(snapshot: Snapshot, name: str) -> DeploymentKey:
         return found[0]
     if found:
         shown = " or ".join("/".join(key) for key in found)
-        raise InvocationError(f"several deployments are called {name}", hint=f"write {shown}", code="MP201")
+        raise InvocationError(f"several deployments are called {name}", hint=f"name one: {shown}", code="MP201")
     raise _absent("deployment", name, ("/".join(key) for key in known))
 
 

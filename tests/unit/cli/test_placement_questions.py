@@ -104,7 +104,11 @@ WRONG = {
     "a deployment that is not there": (["explain", "deployment/nope"], "MP201"),
     "another namespace": (["explain", "deployment/mock-demo", "-n", "other"], "MP201"),
     "another kind": (["explain", "service/mock"], "MP100"),
+    "another namespace before the name": (["explain", "deployment/other/mock-demo"], "MP201"),
+    "two namespaces": (["explain", "deployment/ml-team/mock-demo", "-n", "other"], "MP100"),
+    "too many names": (["explain", "deployment/ml-team/mock-demo/0"], "MP100"),
     "no name": (["explain", "deployment/"], "MP100"),
+    "no name in a namespace": (["explain", "deployment/ml-team/"], "MP100"),
     "a cluster that is not there": (["explain", "deployment/mock-demo", "--why-not", "moon"], "MP201"),
     "an edit that is none": (["explain", "deployment/mock-demo", "--what-if", "more"], "MP200"),
     "an edit of what is asked about": (
@@ -154,6 +158,19 @@ def test_why_not_is_answered_where_there_is_room_too(run: Run, fleet: Path) -> N
     assert "gpu-us-east would take one more." in done.out
     shown = plain(run("explain", "deployment/mock-demo", "-f", fleet, "--why-not", "gpu-us-east", "-o", "json"))
     assert shown["whyNot"] == {"cluster": "gpu-us-east", "takesOne": True, "reasons": [], "fixes": []}
+
+
+@pytest.mark.parametrize("command", ["explain", "capacity"])
+def test_deployments_of_one_name_are_told_apart_by_their_namespace(run: Run, fleet: Path, command: str) -> None:
+    written = (fleet / "mock-demo.yaml").read_text()
+    (fleet / "other.yaml").write_text(written.replace("namespace: ml-team", "namespace: other"))
+    unclear = run(command, "deployment/mock-demo", "-f", fleet)
+    assert (unclear.code, unclear.out) == (2, "")
+    assert "ml-team/mock-demo or other/mock-demo" in unclear.err
+    before = run(command, "deployment/other/mock-demo", "-f", fleet)
+    apart = run(command, "deployment/mock-demo", "-n", "other", "-f", fleet)
+    assert (before.code, before.out) == (apart.code, apart.out) == (0, before.out)
+    assert before.out
 
 
 def test_a_loss_that_hurts_nobody_ends_with_0(run: Run, fleet: Path) -> None:
