@@ -79,6 +79,7 @@ Wait = Annotated[
         show_default="10m",
     ),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and the edit, and do nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Allow = Annotated[
     list[str] | None, typer.Option("--allow", metavar="DIGEST", help="Permit the deletions that a refusal showed.")

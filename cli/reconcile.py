@@ -44,6 +44,10 @@ def reconcile(
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="STACK", help="Bring up this stack alone; may be repeated.")
     ] = None,
+    metrics_listen: Annotated[
+        str | None,
+        typer.Option("--metrics-listen", metavar="[HOST]:PORT", help="Serve metrics for Prometheus at /metrics."),
+    ] = None,
     ready_file: Annotated[
         Path | None,
         typer.Option("--ready-file", metavar="FILE", help="A file that is there once the fleet has been brought up."),
@@ -71,5 +75,5 @@ def reconcile(
     limits = Limits(parallel=parallel, drift_interval=drift_interval, only=stacks)
     options = LoopOptions(limits=limits, interval=interval, once=once)
     told = say if debug else None
-    code = keep(place, documents, options, output=output, ready_file=ready_file, debug=told)
+    code = keep(place, documents, options, output=output, listen=metrics_listen, ready_file=ready_file, debug=told)
     raise typer.Exit(code)

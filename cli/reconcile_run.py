@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from prometheus_client import CollectorRegistry
+
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, ModelplaneError
 from cli.fleet import Place, fleet_of, load_checked
@@ -17,6 +19,7 @@ from stacks.environment import environment_of
 from stacks.interrupt import interruptible
 from stacks.loop.directory import Directory
 from stacks.loop.eyes import Eyes
+from stacks.loop.metrics import FleetCollector, Ran, serve
 from stacks.loop.run import Loop, LoopOptions, Told
 from stacks.plan import fleet_stacks
 from stacks.report import Report
@@ -28,6 +31,7 @@ def keep(
     options: LoopOptions,
     *,
     output: Output,
+    listen: str | None = None,
     ready_file: Path | None = None,
     debug: Callable[[str], None] | None = None,
 ) -> int:
@@ -52,8 +56,18 @@ def keep(
 
         eyes = Eyes(fleet.name, wake)
         ends.callback(eyes.close)
-        told = Told(operation=lines.operation, note=say, trouble=lines.trouble, settled=lines.settled)
+        registry = CollectorRegistry()
+        ran = Ran(registry)
+
+        def operated(operation: Operation) -> None:
+            ran.operation(operation)
+            lines.operation(operation)
+
+        told = Told(operation=operated, note=say, trouble=lines.trouble, settled=lines.settled)
         loop = Loop(documents, engine, options, eyes, told)
+        if listen is not None:
+            registry.register(FleetCollector(loop, ran))
+            serve(registry, listen)
         if not options.once:
             loop.directory = Directory(place.directory, lambda: load_checked(place), documents, wake)
             loop.directory.start()

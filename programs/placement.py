@@ -1,5 +1,6 @@
 """The `placement` stack: no resources, only outputs. The ledger it exports is what every cluster works from."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pulumi
@@ -84,12 +85,20 @@ def refuse_deletions(context: Context, last: PlacementOutputs | None, outputs: P
         DeletionRefused: too many.
 
     """
+    active = sum(entry.state == "active" for entry in (last.ledger.replicas if last else ()))
+    share = context.fleet.spec.deletion.share
+    going = replicas_going(last, outputs, context.permissions.leaving)
+    guard("replicas", going, active, share, context.permissions.deletions)
+
+
+def replicas_going(
+    last: PlacementOutputs | None, outputs: PlacementOutputs, leaving: Collection[str] = ()
+) -> list[str]:
+    """Active replicas of the last ledger that the next one has not, one line each as the guard tells them."""
     active = {entry.key: entry for entry in (last.ledger.replicas if last else ()) if entry.state == "active"}
     stays = {entry.key for entry in outputs.ledger.replicas if entry.state == "active"}
-    going = [
+    return [
         f"replica {key} on {entry.cluster}"
         for key, entry in active.items()
-        if key not in stays and entry.cluster not in context.permissions.leaving
+        if key not in stays and entry.cluster not in leaving
     ]
-    share = context.fleet.spec.deletion.share
-    guard("replicas", going, len(active), share, context.permissions.deletions)

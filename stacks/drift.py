@@ -52,7 +52,7 @@ def drift_of(told: StepEventMetadata) -> Iterator[Drift]:
     before, live = told.old.outputs or {}, told.new.outputs or {}
     for path in sorted(told.detailed_diff or ()):
         found, applied = (_copies(live), _copies(before)) if path == COPIES else (None, None)
-        yield Drift(kind=kind, name=name, field=path, found=found, applied=applied, manager=_manager(live, path))
+        yield Drift(kind=kind, name=name, field=path, found=found, applied=applied, manager=manager_of(live, path))
 
 
 def _copies(outputs: Mapping[str, Any]) -> int | None:
@@ -60,12 +60,14 @@ def _copies(outputs: Mapping[str, Any]) -> int | None:
     return int(found) if isinstance(found, int | float) else None
 
 
-def _manager(live: Mapping[str, Any], path: str) -> str:
-    """Who other than us owns a field, the last one to have taken it."""
+def manager_of(live: Mapping[str, Any], path: str, own: tuple[str, ...] = ()) -> str:
+    """Who other than us owns a field, the last one to have taken it; `own` is how names begin that are ours, too."""
     owners = [
         entry
         for entry in (live.get("metadata") or {}).get("managedFields") or ()
-        if entry.get("manager") != live.get(_OWN_MANAGER) and _owns(entry.get("fieldsV1") or {}, path)
+        if entry.get("manager") != live.get(_OWN_MANAGER)
+        and not str(entry.get("manager", "")).startswith(own or ("\0",))
+        and _owns(entry.get("fieldsV1") or {}, path)
     ]
     latest = sorted(owners, key=lambda entry: str(entry.get("time", "")))[-1:]
     return str(latest[0].get("manager", "")) if latest else ""

@@ -10,8 +10,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -20,21 +18,20 @@ from pulumi.automation import errors as engine_errors
 
 import programs
 from api.documents import FleetDocuments
-from api.errors import Cancelled, MissingTool, ModelplaneError, UnreadableStack
+from api.errors import Cancelled, ModelplaneError, UnreadableStack
 from api.names import StackName, parse_stack_name
 from programs.planned import Captured, capture
 from programs.reading import whole_numbers
 from stacks.changes import CHANGES, Step, counts
 from stacks.charts import chart_failure
-from stacks.command import EngineCommand, EngineKilled, RunningEngines
+from stacks.command import EngineKilled, RunningEngines
 from stacks.drift import Drift
 from stacks.environment import BACKEND, PROJECT, Environment, plugin_variables
 from stacks.events import Watch, first_line
 from stacks.interrupt import Stop
+from stacks.lean import LeanStack, pulumi_command
 from stacks.pending import kubeconfigs_of, stack_outputs
-from stacks.quiet import hush
 from stacks.recovery import Recovery
-from tools.locate import ToolMissing, locate
 
 GO_ON = "run the same command again, it goes on from where things are"
 
@@ -107,7 +104,7 @@ class Engine:
         self._running = RunningEngines()
         self._debug = debug
         self._variables = {**environment.variables, **plugin_variables()}
-        self._command = _pulumi_command(self._running)
+        self._command = pulumi_command(self._running)
         self._recovery = Recovery(self._variables[BACKEND], environment.work_dir, self._run, say)
         self._existing: set[str] = set()
 
@@ -174,6 +171,31 @@ class Engine:
 
         return self._perform(stack, "preview", run, caught)
 
+    def look(self, stack: StackName) -> Operation:
+        """Compare what one stack holds with live objects; nothing is written and no program runs."""
+
+        def run(watch: Watch, _: bool) -> None:  # noqa: FBT001 - what `_perform` tells
+            with self._stack(stack, lambda: None) as found:
+                found.preview_refresh(on_event=watch, suppress_progress=True)
+
+        return self._perform(stack, "look", run, [])
+
+    def exported(self, stack: StackName) -> dict[str, Any]:
+        """A stack's state as the backend has it, secrets encrypted.
+
+        Raises:
+            UnreadableStack: it cannot be read.
+
+        """
+        result = self._run("stack", "export", "--stack", str(stack))
+        if not isinstance(result, str):
+            raise UnreadableStack(f"the state of stack {stack} cannot be read: {first_line(str(result))}")
+        return dict(json.loads(result))
+
+    def unlock(self, stack: StackName) -> None:
+        """Break the lock of a stack, whoever holds it; raises as `forget` does."""
+        self._told(stack, "cancel", "--yes")
+
     def destroy(self, stack: StackName) -> Operation:
         """Destroy what one stack holds and remove the stack; without its documents.
 
@@ -209,9 +231,7 @@ class Engine:
             OperationFailed: the backend refuses.
 
         """
-        result = self._run("stack", "rm", "--force", "--yes", "--stack", str(stack))
-        if not isinstance(result, str):
-            raise OperationFailed(first_line(str(result)), where=f"stack {stack}")
+        self._told(stack, "stack", "rm", "--force", "--yes")
         self._existing.discard(str(stack))
 
     def outputs(self, stack: StackName | str) -> dict[str, Any] | None:
@@ -253,6 +273,10 @@ class Engine:
             self._existing.add(str(name))
         return found
 
+    def _told(self, stack: StackName, *arguments: str) -> None:
+        if not isinstance(result := self._run(*arguments, "--stack", str(stack)), str):
+            raise OperationFailed(first_line(str(result)), where=f"stack {stack}")
+
     def _run(self, *arguments: str) -> str | engine_errors.CommandError:
         self.environment.prepare()
         try:
@@ -272,7 +296,7 @@ class Engine:
                 env_vars={**self._variables, "TMPDIR": str(scratch)},
                 pulumi_command=self._command,
             )
-            yield _LeanStack(str(stack), workspace)
+            yield LeanStack(str(stack), workspace)
 
     def _make(self, stack: StackName) -> None:
         """Make the stack where it is not there. None is selected: that would be noted in the home folder."""
@@ -299,7 +323,7 @@ class Engine:
         started = time.monotonic()
         error: ModelplaneError | None = None
         try:
-            if action == "preview":
+            if action in {"preview", "look"}:
                 self._make(stack)
                 run(watch, False)  # noqa: FBT003
             else:
@@ -349,24 +373,6 @@ def not_begun(stack: StackName, action: str) -> Operation:
     return Operation(stack=stack, action=action, error=error, begun=False)
 
 
-class _LeanStack(automation.Stack):
-    """An existing stack; its operations neither select it nor read outputs after: four starts of the CLI saved."""
-
-    def __init__(self, name: str, workspace: automation.Workspace) -> None:
-        self.name = name
-        self.workspace = workspace
-
-    def outputs(self) -> automation.OutputMap:
-        """Nothing: the caller reads outputs when it needs them."""
-        return {}
-
-    def info(self, show_secrets: bool | None = None) -> automation.UpdateSummary:  # noqa: ARG002, FBT001
-        """An empty summary: the caller has watched the operation's events."""
-        return automation.UpdateSummary(
-            kind="update", start_time=datetime.now(UTC), message="", environment={}, config={}, result="succeeded"
-        )
-
-
 def _inline(
     context: programs.Context,
     stack: StackName,
@@ -388,12 +394,3 @@ def _inline(
         after()
 
     return inline
-
-
-def _pulumi_command(running: RunningEngines) -> automation.PulumiCommand:
-    try:
-        path = locate("pulumi")
-    except ToolMissing as error:
-        raise MissingTool(error.message, hint=error.hint) from None
-    hush()
-    return EngineCommand(Path(path).parent.parent, running)

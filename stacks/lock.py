@@ -91,6 +91,23 @@ def pass_lock(folder: Path, say: Callable[[str], None] = lambda _: None) -> Iter
         file.close()
 
 
+def pass_holder(folder: Path) -> Owner | None:
+    """Who the pass lock names, dead or alive; None where there is no lock, or it names nobody."""
+    return _pass_owner(folder / PASS_LOCK)
+
+
+def break_pass_lock(folder: Path) -> None:
+    """Remove a pass lock that no living process of this machine holds.
+
+    Raises:
+        LockHeld: one does; the kernel holds it for that process, and it ends with that.
+
+    """
+    file = _locked(folder / PASS_LOCK)
+    (folder / PASS_LOCK).unlink(missing_ok=True)
+    file.close()
+
+
 def stack_owners(backend: str, stack: StackName) -> list[Owner] | None:
     """Who holds the lock of a stack, as its backend's files tell; None where they do not, or it is no folder.
 
@@ -154,7 +171,7 @@ def _pass_held(path: Path, owner: Owner | None) -> LockHeld:
     if owner.host == socket.gethostname():
         hint = f"wait for it, or stop it with `kill -INT {owner.pid}`: it finishes what it has begun"
     else:
-        hint = "wait for it; if that run is over, delete this file"
+        hint = "wait for it; if that run is over: modelplane unlock"
     return LockHeld(f"another run works on this fleet: {owner}", where=str(path), hint=hint)
 
 

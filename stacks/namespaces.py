@@ -50,7 +50,7 @@ def remove_empty_namespaces(kubeconfig: str, fleet: str) -> list[str]:
     with client_adapter.Client(single_config(kubeconfig), params) as client:
         labelled = _items(client, "/api/v1/namespaces", labelSelector=f"{names.LABEL_FLEET}={fleet}")
         own = [item["metadata"]["name"] for item in labelled]
-        paths = _listable(client) if own else []
+        paths = listable(client) if own else []
         empty = [name for name in own if not any(_holds_more(client, path, name) for path in paths)]
         _remove_hooks(client, releases_in(empty))
         for name in empty:
@@ -106,7 +106,7 @@ def _items(client: httpx2.Client, path: str, **query: str) -> list[Plain]:
     return found
 
 
-def _listable(client: httpx2.Client) -> list[tuple[str, str]]:
+def listable(client: httpx2.Client) -> list[tuple[str, str]]:
     """(group and version path, plural) of every namespaced kind that can be listed."""
     groups = ["/api/v1"]
     groups += [f"/apis/{group['preferredVersion']['groupVersion']}" for group in _get(client, "/apis")["groups"]]

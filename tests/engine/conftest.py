@@ -4,8 +4,10 @@ import pytest
 
 LONG = {
     "test_charts",
+    "test_day_two",
     "test_interrupts",
     "test_kills",
+    "test_loop",
     "test_lost_documents",
     "test_moves",
     "test_plain",

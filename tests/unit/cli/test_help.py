@@ -47,9 +47,13 @@ ENDS_WITH_0 = (
     "plan",
     "schema",
     "rbac",
+    "undrain",
+    "scale",
+    "drift",
+    "unlock",
     "local status",
 )
-RUNS_ALONE = dict.fromkeys(ENDS_WITH_0, 0) | {"capacity": 20}
+RUNS_ALONE = dict.fromkeys(ENDS_WITH_0, 0) | {"capacity": 20, "drain": 20}
 """Examples that need no cluster, with their exit codes; the others are run where a local fleet is up."""
 
 

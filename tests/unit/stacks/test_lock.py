@@ -146,7 +146,7 @@ def test_a_lock_that_another_machine_left_is_never_taken(tmp_path: Path, dead_pi
     with pytest.raises(LockHeld) as caught, pass_lock(tmp_path):
         pass
     assert f"pid {dead_pid} on elsewhere, since 2026-08-01T09:00:00Z" in caught.value.message
-    assert "delete this file" in caught.value.hint
+    assert "modelplane unlock" in caught.value.hint
     assert path.read_text() == before
 
 

@@ -1,0 +1,239 @@
+"""The loop on a real fleet: sick pods, changes behind its back, a dead API server, a damaged directory, a stop."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.fleets import ROOT, Scratch
+
+pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(1800)]
+
+EAST, WEST = "gpu-us-east", "gpu-eu-west"
+HOLD = "local.modelplane.ai/hold"
+SOMEBODY = "--field-manager=somebody"
+OURS = "modelplane.ai/fleet=demo"
+LONG = 300.0
+
+
+class Fleet(Scratch):
+    """The scratch fleet with a loop that runs beside the test."""
+
+    output: Path
+    process: "subprocess.Popen[bytes]"
+
+    @contextmanager
+    def looping(self, *arguments: str) -> Iterator[None]:
+        self.output = self.directory.parent / "loop.out"
+        ready = self.directory.parent / "ready"
+        command = [sys.executable, "-m", "cli", "reconcile", "-f", str(self.directory), "--ready-file", str(ready)]
+        with self.output.open("wb") as file:
+            self.process = subprocess.Popen(
+                [*command, *arguments], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            )
+        try:
+            until(ready.exists, "the loop to settle", self.told)
+            yield
+        finally:
+            self.process.send_signal(signal.SIGTERM)
+            assert self.process.wait(LONG) == 0, self.told()
+        assert not ready.exists()
+
+    def told(self) -> str:
+        return self.output.read_text()
+
+    def backends(self) -> int:
+        """How many endpoints the hub's routes have."""
+        routes = self.objects("hub", "httproutes")
+        return sum(len(rule.get("backendRefs") or ()) for route in routes for rule in route["spec"]["rules"])
+
+    def drift(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Class and manager by kind and name."""
+        done = self.run("drift", "-o", "json")
+        found = done.json()
+        assert found["errors"] == [], done.err
+        assert done.code == (23 if found["findings"] else 0), done.err
+        return {(it["kind"], it["name"]): (it["class"], it["manager"]) for it in found["findings"]}
+
+    def one(self, cluster: str, kind: str, *arguments: str) -> str:
+        [found] = self.objects(cluster, kind, *arguments)
+        name: str = found["metadata"]["name"]
+        return name
+
+    def patch(self, cluster: str, kind: str, name: str, path: str, value: Any, namespace: str = "ml-team") -> None:
+        operation = json.dumps([{"op": "replace", "path": path, "value": value}])
+        self.kubectl(cluster, "patch", kind, name, "-n", namespace, SOMEBODY, "--type=json", "-p", operation)
+
+
+def until(condition: Callable[[], Any], what: str, told: Callable[[], str], seconds: float = LONG) -> float:
+    """Wait until something holds; how long that took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, f"waited {seconds:.0f} s for {what}\n{told()}"
+        time.sleep(0.2)  # between two questions, within the deadline
+    return time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    scratch = Fleet(tmp_path_factory.mktemp("loop") / "fleet")
+    with scratch.clusters_up():
+        up = scratch.run("up", "--wait", "3m")
+        assert up.code == 0, up.err
+        yield scratch
+
+
+def test_a_sick_pod_leaves_its_url_within_seconds_and_comes_back(
+    fleet: Fleet, record_testsuite_property: Callable[[str, object], None]
+) -> None:
+    pod = fleet.one(EAST, "pods")
+    uid = fleet.objects(EAST, "pods")[0]["metadata"]["uid"]
+    seconds: list[float] = []
+    with fleet.looping():
+        for _ in range(3):
+            fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}=true")
+            seconds.append(until(lambda: fleet.backends() == 1, "the endpoint to leave", fleet.told))
+            fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}-")
+            seconds.append(until(lambda: fleet.backends() == 2, "the endpoint to come back", fleet.told))
+    record_testsuite_property("seconds_to_withdraw_and_return", [round(each, 1) for each in seconds])
+    sys.stderr.write(f"seconds out and back: {[round(each, 1) for each in seconds]}\n")
+    [after] = fleet.objects(EAST, "pods")
+    assert (after["metadata"]["uid"], after["metadata"]["name"]) == (uid, pod), "no restart, no move"
+    assert max(seconds) < 90, "far above what it takes; a machine under load is no failure"
+
+
+def changed_in_place(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
+    """Eighteen changes by somebody; what drift is to say of each."""
+    expected = {}
+    for cluster in (EAST, WEST):
+        names = {kind: fleet.one(cluster, kind, "-l", OURS) for kind in ("deployments", "services", "httproutes")}
+        fleet.kubectl(cluster, "scale", "deployment", names["deployments"], "-n", "ml-team", "--replicas=3")
+        expected["Deployment", f"ml-team/{names['deployments']}"] = ("scaled-by-other", "kubectl")
+        fleet.patch(cluster, "service", names["services"], "/spec/ports/0/targetPort", 9999)
+        expected["Service", f"ml-team/{names['services']}"] = ("changed", "somebody")
+        fleet.patch(cluster, "httproute", names["httproutes"], "/spec/rules/0/backendRefs/0/port", 9999)
+        expected["HTTPRoute", f"ml-team/{names['httproutes']}"] = ("changed", "somebody")
+        for kind, shown in (("configmap", "ConfigMap"), ("serviceaccount", "ServiceAccount")):
+            name = f"left-{kind}-{cluster}"
+            fleet.kubectl(cluster, "create", kind, name, "-n", "ml-team", SOMEBODY)
+            fleet.kubectl(cluster, "label", kind, name, "-n", "ml-team", OURS, SOMEBODY)
+            expected[shown, f"ml-team/{name}"] = ("extra", "somebody")
+    fleet.patch("hub", "httproute", "mock", "/spec/rules/0/backendRefs/0/weight", 77)
+    expected["HTTPRoute", "ml-team/mock"] = ("changed", "somebody")
+    for each in fleet.objects("hub", "services", "-l", OURS):
+        name = each["metadata"]["name"]
+        fleet.patch("hub", "service", name, "/spec/ports/0/port", 8181)
+        expected["Service", f"ml-team/{name}"] = ("changed", "somebody")
+        fleet.patch("hub", "endpointslice", name, "/endpoints/0/addresses", ["10.9.9.9"])
+        expected["EndpointSlice", f"ml-team/{name}"] = ("changed", "somebody")
+    return expected
+
+
+def deleted(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
+    """Twelve objects that somebody deletes."""
+    expected = {}
+    kinds = {"deployments": "Deployment", "services": "Service", "httproutes": "HTTPRoute"}
+    kinds |= {"resourceclaimtemplates": "ResourceClaimTemplate"}
+    for cluster in (EAST, WEST):
+        for plural, kind in kinds.items():
+            name = fleet.one(cluster, plural, "-l", OURS)
+            fleet.kubectl(cluster, "delete", plural, name, "-n", "ml-team")
+            expected[kind, f"ml-team/{name}"] = ("missing", "")
+    for each in fleet.objects("hub", "services", "-l", OURS):
+        name = each["metadata"]["name"]
+        fleet.kubectl("hub", "delete", "endpointslice", name, "-n", "ml-team")
+        fleet.kubectl("hub", "delete", "service", name, "-n", "ml-team")
+        expected |= {(kind, f"ml-team/{name}"): ("missing", "") for kind in ("EndpointSlice", "Service")}
+    return expected
+
+
+def test_what_somebody_changed_is_found_with_class_and_owner_and_set_back(fleet: Fleet) -> None:
+    assert fleet.drift() == {}
+    expected = changed_in_place(fleet)
+    assert fleet.drift() == expected
+    once = fleet.run("reconcile", "--once")
+    assert once.code == 0, once.err
+    extra = {key: found for key, found in expected.items() if found[0] == "extra"}
+    assert fleet.drift() == extra, "what is not ours is told, and left alone"
+    for kind, name in extra:
+        cluster = EAST if EAST in name else WEST
+        fleet.kubectl(cluster, "delete", kind, name.rpartition("/")[2], "-n", "ml-team")
+
+
+def test_what_somebody_deleted_is_found_and_made_again(fleet: Fleet) -> None:
+    expected = deleted(fleet)
+    assert fleet.drift() == expected
+    once = fleet.run("up", "--wait", "3m")
+    assert once.code == 0, once.err
+    assert fleet.drift() == {}
+    assert fleet.count(4) == {"mock-demo": 4}
+
+
+def test_one_stack_alone_is_set_right(fleet: Fleet) -> None:
+    for cluster in (EAST, WEST):
+        name = fleet.one(cluster, "services", "-l", OURS)
+        fleet.patch(cluster, "service", name, "/spec/ports/0/targetPort", 9999)
+    only = fleet.run("reconcile", "--once", "--only", f"workloads.{EAST}")
+    assert only.code == 0, only.err
+    assert {name for _, name in fleet.drift()} == {f"ml-team/{fleet.one(WEST, 'services', '-l', OURS)}"}
+    assert fleet.run("reconcile", "--once", "--only", f"workloads.{WEST}").code == 0
+    assert fleet.drift() == {}
+
+
+def test_a_damaged_directory_deletes_nothing_and_the_loop_recovers(fleet: Fleet) -> None:
+    files = {file: file.read_text() for file in fleet.directory.glob("*.yaml")}
+    deployments = [it["metadata"]["uid"] for it in fleet.objects(EAST, "deployments", "-l", OURS)]
+    with fleet.looping("--interval", "5s"):
+        for file in files:
+            file.unlink()
+        until(lambda: "MP122" in fleet.told(), "the empty directory to be told", fleet.told)
+        whole = files[fleet.directory / "mock-demo.yaml"]
+        (fleet.directory / "mock-demo.yaml").write_text(whole[: len(whole) // 2])
+        until(lambda: "MP104" in fleet.told() or "MP130" in fleet.told() or "MP111" in fleet.told(), "it", fleet.told)
+        pod = fleet.one(EAST, "pods")
+        fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}=true")
+        until(lambda: fleet.backends() == 1, "a withdrawal by the last good documents", fleet.told)
+        fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}-")
+        until(lambda: fleet.backends() == 2, "its return", fleet.told)
+        for file, text in files.items():
+            file.write_text(text)
+        until(lambda: "the documents can be used again" in fleet.told(), "recovery", fleet.told)
+        assert [it["metadata"]["uid"] for it in fleet.objects(EAST, "deployments", "-l", OURS)] == deployments
+
+
+def test_a_dead_api_server_holds_nobody_up_and_is_caught_up_with(fleet: Fleet) -> None:
+    parts = fleet.run("local", "status", "-o", "json").json()
+    server = next(it["pid"] for it in parts if (it["cluster"], it["part"]) == (EAST, "kube-apiserver"))
+    file = fleet.directory / "mock-demo.yaml"
+    with fleet.looping("--interval", "5s"):
+        os.kill(server, signal.SIGKILL)
+        until(lambda: f"cluster {EAST} does not answer" in fleet.told() or dead(fleet), "it to be noticed", fleet.told)
+        file.write_text(file.read_text().replace("token-interval: 60ms", "token-interval: 50ms"))
+        until(lambda: intervals(fleet, WEST) == {"50ms"}, "the other cluster to follow", fleet.told)
+        assert fleet.run("local", "up").code == 0
+        until(lambda: intervals(fleet, EAST) == {"50ms"}, "it to catch up by itself", fleet.told)
+        until(lambda: fleet.backends() == 2, "both to serve", fleet.told)
+
+
+def dead(fleet: Fleet) -> bool:
+    items = fleet.run("status", "-o", "json").json()["items"]
+    cluster = next(it for it in items if (it["kind"], it["metadata"]["name"]) == ("InferenceCluster", EAST))
+    return any(found["status"] == "False" for found in cluster["status"]["conditions"])
+
+
+def intervals(fleet: Fleet, cluster: str) -> set[str]:
+    pods = fleet.objects(cluster, "pods")
+    return {pod["metadata"]["annotations"].get("local.modelplane.ai/token-interval", "") for pod in pods}
+
+
+def test_the_loop_and_another_command_take_turns(fleet: Fleet) -> None:
+    with fleet.looping():
+        up = fleet.run("up")
+        assert up.code in {0, 24}, up.err
