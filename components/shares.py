@@ -26,6 +26,9 @@ from components.weights import lowered
 
 Plain = dict[str, Any]
 
+NOBODY = "nobody"
+"""What the Service is called, after the service, that stands in where there is nothing behind it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GatewayService:
@@ -89,7 +92,7 @@ def service_objects(
 
 def _of_nobody(namespace: str, name: str, labels: dict[str, str]) -> ServiceObjects:
     """A service whose URL stays and answers 503. A rule without backends answers 500, as for a fault of the gateway."""
-    nobody, port = names.child(name, "nobody"), 80
+    nobody, port = names.child(name, NOBODY), 80
     parts = {
         "nobody": endpoint_service(namespace, nobody, Address("http", "", port, "IPv4"), labels),
         "nobody-slice": empty_slice(namespace, nobody, port, labels),

@@ -94,7 +94,7 @@ def of_gateway(stack: str, routing: RoutingOutputs, sight: Sight, managers: Mapp
     for key in sorted(routing.services):
         seen = sight.objects.get(f"{ROUTE}/{key}")
         planned = planned_weights(routing, key)
-        if seen is not None and seen.weights != planned:
+        if seen is not None and planned is not None and seen.weights != planned:
             what = f"weights {_weights(planned)}, found {_weights(seen.weights)}"
             manager = managers.get(key, "")
             yield Finding(stack=stack, kind=ROUTE, name=key, drift=DriftClass.CHANGED, what=what, manager=manager)

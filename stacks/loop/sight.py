@@ -6,6 +6,9 @@ Only differences count: what a run of ours has just made and exported is none, a
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from api import names
+from api.routing import MOST_IN_A_RULE
+from components.shares import NOBODY
 from programs.outputs import ClusterOutputs, LedgerReplica, RoutingOutputs, WorkloadsOutputs
 from programs.replica_state import workload_name
 
@@ -70,12 +73,17 @@ def astray_routes(outputs: RoutingOutputs | None, sight: Sight | None) -> frozen
         accepted = seen is not None and seen.ready
         if accepted is not (state.accepted is True):
             found.add(f"{key} is {'accepted' if accepted else 'not accepted'}")
-        if seen is not None and seen.weights != planned_weights(outputs, key):
+        planned = planned_weights(outputs, key)
+        if seen is not None and planned is not None and seen.weights != planned:
             found.add(f"{key} has {sorted(seen.weights)}")
     return frozenset(found)
 
 
-def planned_weights(outputs: RoutingOutputs, key: str) -> frozenset[tuple[str, int]]:
-    """Backends of a service by name, each with its weight, as its route is to have them."""
+def planned_weights(outputs: RoutingOutputs, key: str) -> frozenset[tuple[str, int]] | None:
+    """Backends of a service's route by name, each with its weight; None where it is split over several routes."""
     backends = outputs.services[key].backends
+    if not backends:
+        return frozenset({(names.child(key.partition("/")[2], NOBODY), 1)})
+    if len(backends) > MOST_IN_A_RULE:
+        return None
     return frozenset((outputs.endpoints[each.endpoint].backend, each.weight) for each in backends)

@@ -24,7 +24,7 @@ from stacks.loop import run as loop_module
 from stacks.loop.agenda import Limits
 from stacks.loop.directory import Directory, Taken
 from stacks.loop.run import Loop, LoopOptions, Told
-from stacks.loop.sight import HUB, ROUTE, Seen, Sight
+from stacks.loop.sight import HUB, ROUTE, Seen, Sight, planned_weights
 
 EU, US = an_entry("chat", "gpu-eu-west"), an_entry("chat", "gpu-us-east")
 INFRASTRUCTURE = {"gateway", "cluster.gpu-eu-west", "serving.gpu-eu-west", "cluster.gpu-us-east", "serving.gpu-us-east"}
@@ -76,8 +76,8 @@ class Looking:
     def _hub(self) -> Sight:
         routing = self.simulation.read(RoutingOutputs, "routing") or RoutingOutputs()
         objects = {}
-        for key, state in routing.services.items():
-            planned = frozenset((routing.endpoints[each.endpoint].backend, each.weight) for each in state.backends)
+        for key in routing.services:
+            planned = planned_weights(routing, key) or frozenset()
             objects[f"{ROUTE}/{key}"] = Seen(ready=True, weights=self.weights.get(key, planned))
             self.simulation.accepted.add(key)
         return Sight(answers=True, objects=objects)

@@ -3,6 +3,7 @@
 import pytest
 from states import an_engine_entry, an_entry, cluster_outputs, listed_workloads
 
+from api.names import child
 from programs.outputs import EndpointState, RoutingOutputs, ServiceBackend, ServiceState, WorkloadsOutputs
 from programs.replica_state import workload_name
 from stacks.loop.sight import ROUTE, Seen, Sight, astray_replicas, astray_routes
@@ -75,3 +76,19 @@ def test_a_route_is_astray_where_the_gateway_and_the_outputs_differ(
     outputs: RoutingOutputs | None, sight: Sight, found: list[str]
 ) -> None:
     assert sorted(astray_routes(outputs, sight)) == found
+
+
+def test_a_service_that_nothing_is_behind_leads_to_its_stand_in_and_one_of_many_is_not_compared() -> None:
+    empty = RoutingOutputs(services={"n/chat": ServiceState(accepted=True)})
+    assert astray_routes(empty, route(weights=frozenset({(child("chat", "nobody"), 1)}))) == frozenset()
+    assert astray_routes(empty, route(weights=frozenset({("one", 1)}))) != frozenset()
+    names = [str(number) for number in range(17)]
+    many = RoutingOutputs(
+        services={
+            "n/chat": ServiceState(
+                backends=tuple(ServiceBackend(endpoint=name, weight=1) for name in names), accepted=True
+            )
+        },
+        endpoints={name: EndpointState(url="u", backend=name, port=80) for name in names},
+    )
+    assert astray_routes(many, route(weights=frozenset({("part", 17)}))) == frozenset()
