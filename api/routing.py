@@ -140,7 +140,9 @@ class ModelEndpointSpec(Model):
     def faults(self) -> Iterator[Fault]:
         """ME-F1, ME-N1 and ME-N2."""
         try:
-            endpoint_address(self.url)
+            address = endpoint_address(self.url)
+            if address.family == "FQDN" and "." not in address.host:
+                yield Fault("ME-F1", ("url",), f"{self.url!r} names a host without a domain", "write the whole name")
         except ValueError as error:
             hint = "write http(s)://host[:port][/path], an IPv6 address in brackets"
             rule = "ME-F1" if isinstance(error, UnreachableUrl) else "ME-N1"
@@ -202,8 +204,6 @@ def endpoint_address(url: str) -> Address:
         version = None
     if version != 6 and (bracketed or not is_dns_subdomain(host)):
         raise UnreachableUrl(f"{url!r} has no host that can be reached")
-    if version is None and "." not in host:
-        raise UnreachableUrl(f"{url!r} names a host without a domain, which no EndpointSlice takes")
     port = _port(url, parts)
     scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
     family: Literal["IPv4", "IPv6", "FQDN"] = "IPv4" if version == 4 else "IPv6" if version == 6 else "FQDN"

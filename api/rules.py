@@ -99,6 +99,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("IC-N13", "a cluster that a cache would stage on has storage for it", Code.CAUTION, _W),
         ("IC-X1", "the Secrets of a cluster can be had", Code.MISSING_KEY, _W),
         ("IC-X2", "credentials that are named are in the Fleet or a ProviderConfig", Code.MISSING_KEY, _W),
+        ("IC-X4", "the identity of a cluster that was handed over can be used", Code.CAUTION, _W),
         ("IC-X3", "a Capacity Block lies in one zone and does not grow", Code.BROKEN_RULE, _E),
     ),
     **_rules(

@@ -24,7 +24,7 @@ class SecretRef(Model):
 
 
 class IdentitySecretRef(Model):
-    """A cloud identity that is layered over a kubeconfig without credentials of its own."""
+    """A cloud identity that takes the place of the credentials in a kubeconfig."""
 
     name: Text253
     """Name of the Secret in `modelplane-system`."""
@@ -33,7 +33,7 @@ class IdentitySecretRef(Model):
     type: Literal["GoogleApplicationCredentials", "AWSWebIdentityCredentials", "NebiusServiceAccountCredentials"] = (
         "GoogleApplicationCredentials"
     )
-    """What the credential is; it has to be one of the cloud that the cluster runs on."""
+    """What the credential is, of the cloud that the cluster runs on. AWSWebIdentityCredentials is not used."""
 
 
 class ExistingCache(Model):
@@ -52,6 +52,13 @@ class ExistingCluster(Model):
     """A cloud identity for a kubeconfig that holds none; leave it out where the kubeconfig is enough."""
     cache: ExistingCache | None = None
     """Storage for model caches."""
+
+    def cautions(self) -> Iterator[Fault]:
+        """IC-X4."""
+        if self.identity_secret_ref and self.identity_secret_ref.type == "AWSWebIdentityCredentials":
+            message = "AWSWebIdentityCredentials is not used: such an identity says neither cluster nor region"
+            hint = "let the kubeconfig run `aws eks get-token`, or `modelplane kube-token eks --cluster … --region …`"
+            yield Fault("IC-X4", ("identitySecretRef", "type"), message, hint)
 
 
 class Credentials(Model):

@@ -222,7 +222,7 @@ CONDITIONS: Final[Mapping[str, Mapping[str, Mapping[str, ConditionStatus]]]] = {
         },
         "ComponentsOwned": {"NothingInTheWay": "True", "ComponentsFound": "False"},
         "RightsSufficient": {"RightsSufficient": "True", "RightsMissing": "False"},
-        "IdentityUsed": {"IdentityNotUsed": "False"},
+        "IdentityUsed": {"IdentityUsed": "True", "IdentityNotUsed": "False"},
         "BackendReady": {"WaitingForCluster": "False", "Installing": "False", "BackendHealthy": "True"},
         "DevicesAsPromised": {"AsPromised": "True", "DevicesDiffer": "False"},
         "Ready": READY,

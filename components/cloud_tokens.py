@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ EKS_URL_SECONDS = 60
 EKS_TOKEN_MINUTES = 14
 """AWS takes such a token for 15 minutes; one less, for what is on its way."""
 GKE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+GOOGLE_KEY = "GOOGLE_CREDENTIALS"
+"""Variable with the key of a service account as text, as in the providers of Google Cloud."""
+NEBIUS_KEY = "NEBIUS_CREDENTIALS"
+"""Variable with the credentials file of a service account as text."""
 SHORT = timedelta(minutes=1)
 """So much earlier than it does, a token is said to expire."""
 
@@ -116,7 +121,7 @@ def gke_token(asked: Mapping[str, str | None]) -> Token:
     from google.oauth2 import service_account  # noqa: PLC0415
 
     del asked
-    written = os.environ.get("GOOGLE_CREDENTIALS", "")
+    written = os.environ.get(GOOGLE_KEY, "")
     if written.lstrip().startswith("{"):
         found = service_account.Credentials.from_service_account_info(  # type: ignore[no-untyped-call]  # has no types
             json.loads(written), scopes=[GKE_SCOPE]
@@ -134,8 +139,10 @@ def nebius_token(asked: Mapping[str, str | None]) -> Token:
     file = os.environ.get("NEBIUS_CREDENTIALS_FILE")
     given = os.environ.get("NEBIUS_IAM_TOKEN")
     del asked
-    sdk: Any = SDK(credentials_file_name=file) if file else SDK(credentials=given)
-    found = sdk.get_token_sync(30)
+    with _as_file(os.environ.get(NEBIUS_KEY)) as written:
+        named = written or file
+        sdk: Any = SDK(credentials_file_name=named) if named else SDK(credentials=given)
+        found = sdk.get_token_sync(30)
     expires = found.expiration or datetime.now(UTC) + timedelta(minutes=10)
     return Token(value=found.token, expires=expires.astimezone(UTC))
 
@@ -161,6 +168,18 @@ def _pairs(variables: Iterable[str]) -> dict[str, str]:
             raise InvocationError(f"--env {each}: write NAME=OURS", code="MP100")
         found[name] = ours
     return found
+
+
+@contextmanager
+def _as_file(text: str | None) -> Iterator[str | None]:
+    """A file of ours alone with the text, for as long as it is read."""
+    if not text:
+        yield None
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(text)
+        file.flush()
+        yield file.name
 
 
 @contextmanager

@@ -20,11 +20,11 @@ from programs import cloud_cluster
 from programs.conditions import dated
 from programs.context import Context, cleanly
 from programs.deployed import deployed_cluster, refuse_changes
+from programs.identity import kubeconfig_of
 from programs.outputs import ClusterInputs, ClusterOutputs, PoolFacts, WorkloadsOutputs
 from programs.placement_plan import declared_pools
 from programs.probe import Answer, as_last_seen, merge, probe
 from programs.requirements import wanted_of
-from programs.secret_values import secret_value
 
 
 def program(context: Context) -> None:
@@ -47,7 +47,7 @@ def program(context: Context) -> None:
         outputs = look("") if context.preview else made.kubeconfig.apply(look)
         cloud_cluster.export(made, outputs, declared)
         return
-    kubeconfig = secret_value(context, existing.secret_ref.name, existing.secret_ref.key, names.SYSTEM_NAMESPACE)
+    kubeconfig = kubeconfig_of(context, existing)
     for key, value in _seen(context, cluster, declared, last)(kubeconfig).plain().items():
         pulumi.export(key, value)
     pulumi.export("kubeconfig", pulumi.Output.secret(kubeconfig))

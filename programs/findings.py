@@ -11,6 +11,7 @@ from api.base import Condition
 from api.sources import OLDEST_KUBERNETES, kubernetes_number
 from components.rights import Rule
 from programs.conditions import condition
+from programs.identity import CLOUDS
 
 OLDEST = ".".join(str(part) for part in OLDEST_KUBERNETES)
 DRA_GROUP = "resource.k8s.io/v1"
@@ -56,7 +57,7 @@ class Wanted:
     rules: tuple[Rule, ...] = ()
     """Rights that the kubeconfig's user needs."""
     storage_class: str | None = None
-    has_identity: bool = False
+    identity: str = ""
     """Whether the document names a cloud identity besides the kubeconfig."""
 
 
@@ -183,9 +184,14 @@ def _components(wanted: Wanted, found: Findings) -> Condition | None:
 
 
 def _identity(wanted: Wanted) -> Condition | None:
-    if not wanted.has_identity:
+    if not wanted.identity:
         return None
-    text = "existing.identitySecretRef is not used: the kubeconfig has to bring its credentials, best by an exec stanza"
+    if wanted.identity in CLOUDS:
+        return condition("IdentityUsed", status=True, reason="IdentityUsed")
+    text = (
+        f"existing.identitySecretRef of type {wanted.identity} is not used: the kubeconfig has to bring its "
+        "credentials, best by an exec stanza"
+    )
     return condition("IdentityUsed", status=False, reason="IdentityNotUsed", message=text)
 
 

@@ -19,7 +19,7 @@ def wanted_of(documents: FleetDocuments, cluster: InferenceCluster) -> Wanted:
         charts=charts,
         has_own_gateway="envoy-gateway" in charts,
         storage_class=existing.cache.storage_class_name if existing and existing.cache else None,
-        has_identity=bool(existing and existing.identity_secret_ref),
+        identity=existing.identity_secret_ref.type if existing and existing.identity_secret_ref else "",
         rules=rules_of(documents, cluster),
     )
 

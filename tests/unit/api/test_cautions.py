@@ -45,8 +45,8 @@ CAUTIONS: dict[str, tuple[Kind, list[Broken]]] = {
         ModelDeployment.parse(deployed(f"{INNER}.spec.containers.0.args", ["--port=8000"])),
         [],
     ),
-    "ME-N3": (an_endpoint(url="https://a/base"), [("ME-N3", "spec.url")]),
-    "a path that agrees": (an_endpoint(url="https://a/base/v1", rewrite_path="/base/"), []),
+    "ME-N3": (an_endpoint(url="https://a.example/base"), [("ME-N3", "spec.url")]),
+    "a path that agrees": (an_endpoint(url="https://a.example/base/v1", rewrite_path="/base/"), []),
     "a version twice": (an_endpoint(rewrite_path="/v1/"), [("ME-X1", "spec.rewritePath")]),
 }
 

@@ -53,7 +53,7 @@ FILES: dict[str, tuple[dict[str, str | bytes], tuple[str, str, int, str]]] = {
         {"a.yaml": CLASS.replace("InferenceClass", "ModelReplica")},
         (Code.UNKNOWN_KIND, "a.yaml", 2, "kind"),
     ),
-    "a config map": ({"a.yaml": "apiVersion: v1\nkind: ConfigMap\n"}, (Code.UNKNOWN_KIND, "a.yaml", 2, "kind")),
+    "a pod": ({"a.yaml": "apiVersion: v1\nkind: Pod\n"}, (Code.UNKNOWN_KIND, "a.yaml", 2, "kind")),
     "a later version": (
         {"a.yaml": CLASS.replace("v1alpha1", "v1")},
         (Code.UNKNOWN_API_VERSION, "a.yaml", 1, "apiVersion"),

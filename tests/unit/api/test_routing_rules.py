@@ -28,6 +28,7 @@ ROUTING: dict[str, tuple[type[Kind], Plain, list[Broken]]] = {
             "example.com",
             "http://",
             "http://:80",
+            "http://host",
             "http://example.com:99999",
             "http://example.com:http",
             "http://exa_mple.com",

@@ -89,7 +89,12 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "ComponentsFound",
         "spec.servingStack.charts.cert-manager: {enabled: false}",
     ),
-    "an identity": ({"wanted": wanted(has_identity=True)}, "IdentityUsed", "IdentityNotUsed", "exec stanza"),
+    "an identity": (
+        {"wanted": wanted(identity="AWSWebIdentityCredentials")},
+        "IdentityUsed",
+        "IdentityNotUsed",
+        "exec stanza",
+    ),
     "missing rights": (
         {"found": changed(missing_rights=("create deployments.apps",))},
         "RightsSufficient",

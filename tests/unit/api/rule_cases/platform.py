@@ -182,6 +182,13 @@ CLUSTERS: dict[str, Case] = {
         accepted=(changed(cluster_of("GKE"), "spec.cluster.gke.credentials", {"name": "prod"}), *beside("GKE"), FLEET),
         at="spec.cluster.gke.credentials.name",
     ),
+    "IC-X4": case(
+        changed(cluster_of(), "spec.cluster.existing.identitySecretRef", {"name": "us", "key": "kubeconfig"}),
+        "spec.cluster.existing.identitySecretRef.type",
+        refused="AWSWebIdentityCredentials",
+        accepted="NebiusServiceAccountCredentials",
+        beside=beside(),
+    ),
     "IC-X3": case(
         cluster_of("EKS", capacityBlock={"capacityReservationId": "cr-0a1b"}),
         f"{POOL}.maxNodeCount",
