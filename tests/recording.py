@@ -22,7 +22,13 @@ SECRET = "<secret>"
 STATUS: Mapping[str, Plain] = {
     "Gateway": {"addresses": [{"type": "IPAddress", "value": "10.0.0.1"}]},
     "HTTPRoute": {"parents": [{"conditions": [{"type": "Accepted", "status": "True"}]}]},
-    "Deployment": {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1},
+    "Deployment": {
+        "observedGeneration": 1,
+        "replicas": 1,
+        "updatedReplicas": 1,
+        "readyReplicas": 1,
+        "availableReplicas": 1,
+    },
 }
 COMPUTED: Mapping[str, Plain] = {
     "aws:eks/cluster:Cluster": {
