@@ -5,6 +5,7 @@ rendering what it waits for, so that two replicas never hold the same nodes (des
 rendered once that is staged on the cluster; what runs already stays, also while another revision is staged.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from api.errors import DeletionRefused
@@ -30,8 +31,8 @@ def plan_workloads(
     assume_staged: bool = False,
 ) -> Rendering:
     """The replicas and caches of `cluster` to render; a preview of the whole fleet takes caches for staged."""
-    in_use = set(routing.endpoints) if routing else set()
-    listed = set(last.replicas) if last else set()
+    in_use: Container[str] = routing.endpoints if routing else ()
+    listed: Container[str] = last.replicas if last else ()
     here = [entry for entry in ledger.replicas if entry.cluster == cluster]
     kept = [entry for entry in here if entry.state == "retiring" and entry.key in in_use and entry.key in listed]
     blocking = {entry.key for entry in kept}

@@ -195,6 +195,8 @@ def _extra(place: _Place, fleet: str) -> Iterator[Finding]:
         with _client(place.kubeconfig) as client:
             for group, plural in listable(client):
                 answer = client.get(f"{group}/{plural}", params={"labelSelector": f"{names.LABEL_FLEET}={fleet}"})
+                if answer.status_code == httpx2.codes.FORBIDDEN:
+                    continue  # what we may not see is not ours to tell of
                 answer.raise_for_status()
                 listed = answer.json()
                 kind = str(listed.get("kind", "")).removesuffix("List")

@@ -11,6 +11,9 @@ from programs.ledger import content_hash, template_hash
 from programs.outputs import (
     ClusterOutputs,
     GatewayOutputs,
+    Ledger,
+    LedgerCache,
+    LedgerReplica,
     PlacementOutputs,
     RoutingOutputs,
     ServingOutputs,
@@ -31,6 +34,8 @@ class Intents:
         self._view = view
         self._permissions = permissions
         self._silent = silent
+        self._parted: PlacementOutputs | None = None
+        self._parts: dict[str, Ledger] = {}
 
     def digest(self, stack: StackName) -> str:
         """A digest of what the stack's program would do; it changes when that does."""
@@ -49,10 +54,29 @@ class Intents:
 
     def rendering(self, cluster: str) -> Rendering:
         """The replicas that one cluster renders."""
-        placement = self._view.get(PlacementOutputs, "placement") or PlacementOutputs()
         routing = self._view.get(RoutingOutputs, "routing")
         last = self._view.get(WorkloadsOutputs, "workloads", cluster)
-        return plan_workloads(cluster, placement.ledger, routing, last)
+        return plan_workloads(cluster, self._ledger_of(cluster), routing, last)
+
+    def _ledger_of(self, cluster: str) -> Ledger:
+        """A cluster's part of the ledger, which is taken apart once: a fleet can have a thousand clusters."""
+        placement = self._view.get(PlacementOutputs, "placement")
+        if placement is None:
+            return Ledger()
+        if placement is not self._parted:
+            self._parted = placement
+            replicas: dict[str, list[LedgerReplica]] = {}
+            for entry in placement.ledger.replicas:
+                replicas.setdefault(entry.cluster, []).append(entry)
+            caches: dict[str, list[LedgerCache]] = {}
+            for cache in placement.ledger.caches:
+                for name in cache.clusters:
+                    caches.setdefault(name, []).append(cache)
+            self._parts = {
+                name: Ledger(replicas=tuple(replicas.get(name, ())), caches=tuple(caches.get(name, ())))
+                for name in {*replicas, *caches}
+            }
+        return self._parts.get(cluster, Ledger())
 
     def _placement(self) -> str:
         observed = placement_plan.Observed(

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -223,27 +223,32 @@ class Loop:
 
     def _collect(self) -> None:
         """Take note of operations that have ended."""
-        while True:
-            try:
-                finished = self._finished.get_nowait()
-            except queue.Empty:
-                return
-            stack, operation = finished.stack, finished.operation
-            self._running.pop(stack, None)
-            if not operation.begun and finished.error is None:
-                continue
-            if stack.kind != "placement":
-                self._held_stacks.setdefault(stack, 1)
-            self.done[stack] = finished.done
-            self.last[stack] = operation
-            if stack.kind == "routing" and operation.changed:
-                self._withdrawn_at = time.monotonic()
-            if operation.changes.get("delete"):
-                self._emptied.add(stack.cluster or HUB)
+        finished: list[_Finished] = []
+        with suppress(queue.Empty):
+            while True:
+                finished.append(self._finished.get_nowait())
+        for each in finished:
+            self._running.pop(each.stack, None)
+        ended = [each for each in finished if each.operation.begun or each.error is not None]
+        for each in ended:
+            self._note(each)
+        if ended:
             self._look_at_clusters()
-            self._told.operation(operation)
-            if finished.error is not None:
-                self._told.trouble(finished.error)
+        for each in ended:
+            self._told.operation(each.operation)
+            if each.error is not None:
+                self._told.trouble(each.error)
+
+    def _note(self, finished: _Finished) -> None:
+        stack, operation = finished.stack, finished.operation
+        if stack.kind != "placement":
+            self._held_stacks.setdefault(stack, 1)
+        self.done[stack] = finished.done
+        self.last[stack] = operation
+        if stack.kind == "routing" and operation.changed:
+            self._withdrawn_at = time.monotonic()
+        if operation.changes.get("delete"):
+            self._emptied.add(stack.cluster or HUB)
 
     def _settle(self) -> None:
         """Everything is done for now: tidy up, and let others have the lock."""
@@ -259,7 +264,7 @@ class Loop:
         self._told.settled()
 
     def _tidy(self) -> None:
-        clusters = self.view.by_cluster(ClusterOutputs, "cluster")
+        clusters = self.view.copy().by_cluster(ClusterOutputs, "cluster")
         kubeconfigs = {name: outputs.kubeconfig for name, outputs in clusters.items() if name in self._emptied}
         gateway = self.view.get(GatewayOutputs, "gateway")
         if gateway and HUB in self._emptied:
@@ -339,8 +344,9 @@ class Loop:
 
     def _look_at_clusters(self) -> None:
         wanted: dict[str, tuple[str, frozenset[str]]] = {}
-        rendering = asked.intents(World(documents=self.documents, view=self.view)).rendering
-        for name, outputs in self.view.by_cluster(ClusterOutputs, "cluster").items():
+        view = self.view.copy()  # others renew it meanwhile
+        rendering = asked.intents(World(documents=self.documents, view=view)).rendering
+        for name, outputs in view.by_cluster(ClusterOutputs, "cluster").items():
             if outputs.kubeconfig and outputs.kubeconfig != UNKNOWN.value:
                 engines = [(entry.name, engine) for entry in rendering(name).replicas for engine in entry.engines]
                 kinds = {workload_name(replica, engine, outputs.stack)[0] for replica, engine in engines}
