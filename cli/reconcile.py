@@ -41,6 +41,10 @@ def reconcile(
     once: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--once", help="End when nothing more is to be done, with the exit code of `up`.")
     ] = False,
+    changed_only: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool,
+        typer.Option("--changed-only", help="With --once: skip what an earlier loop did and nobody has changed since."),
+    ] = False,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="STACK", help="Bring up this stack alone; may be repeated.")
     ] = None,
@@ -73,7 +77,7 @@ def reconcile(
     name = fleet_of(documents).name
     stacks = frozenset(each if each.startswith(f"{name}.") else f"{name}.{each}" for each in only or ())
     limits = Limits(parallel=parallel, drift_interval=drift_interval, only=stacks)
-    options = LoopOptions(limits=limits, interval=interval, once=once)
+    options = LoopOptions(limits=limits, interval=interval, once=once, go_on=(changed_only or not once) and not only)
     told = say if debug else None
     code = keep(place, documents, options, output=output, listen=metrics_listen, ready_file=ready_file, debug=told)
     raise typer.Exit(code)

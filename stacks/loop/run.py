@@ -22,7 +22,7 @@ from programs.outputs import UNKNOWN, ClusterOutputs, GatewayOutputs, PlacementO
 from programs.replica_state import workload_name
 from stacks.engine import Engine, Operation, ProgramBug
 from stacks.lock import pass_lock
-from stacks.loop import agenda, asked
+from stacks.loop import agenda, asked, journal
 from stacks.loop.agenda import Done, Facts, Limits
 from stacks.loop.asked import World
 from stacks.loop.backend import prune, stamps
@@ -56,6 +56,8 @@ class LoopOptions:
     interval: float = 60.0
     once: bool = False
     """End when nothing more is to be done."""
+    go_on: bool = False
+    """Skip what an earlier loop did and nobody has changed since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +145,9 @@ class Loop:
         """Take the lock, whoever has it, and read what every stack last exported."""
         while not self._take_lock() and not self.engine.stop.requested:
             self.engine.stop.sleep(LOCK_SECONDS)
+        if self.options.go_on:
+            found = journal.recall(self.engine.environment.folder, self._stamps, time.time() - time.monotonic())
+            self.done = {**found, **self.done}
         self._values = value_digests(self.documents)
         self._look_at_clusters()
         deadline = time.monotonic() + FIRST_LOOK_SECONDS
@@ -234,10 +239,17 @@ class Loop:
             self._note(each)
         if ended:
             self._look_at_clusters()
+            environment = self.engine.environment
+            journal.keep(environment.folder, self._done_here, stamps(environment), time.time() - time.monotonic())
         for each in ended:
             self._told.operation(each.operation)
             if each.error is not None:
                 self._told.trouble(each.error)
+
+    @property
+    def _done_here(self) -> Mapping[StackName, Done]:
+        """What was done, without stacks that are being brought up: their state is written meanwhile."""
+        return {stack: done for stack, done in self.done.items() if stack not in self._running}
 
     def _note(self, finished: _Finished) -> None:
         stack, operation = finished.stack, finished.operation

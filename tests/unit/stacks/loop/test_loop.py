@@ -13,6 +13,7 @@ from states import an_entry, documents_of
 from api.base import Kind
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, ModelplaneError, Problem
+from api.names import StackName
 from programs import Permissions
 from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs
 from programs.replica_state import workload_name
@@ -282,3 +283,35 @@ def test_a_stop_lets_what_runs_finish_and_begins_nothing(tmp_path: Path) -> None
     bench.loop.run()
     assert set(map(str, bench.loop.last)) == {str(operation.stack) for operation in done}
     assert 1 <= len(done) <= 2, "what was begun, in two lanes"
+
+
+def test_a_restarted_loop_repeats_nothing_but_what_was_in_the_middle(tmp_path: Path) -> None:
+    first = Bench(tmp_path)
+    state = tmp_path / "state" / ".pulumi" / "stacks" / "modelplane"
+    state.mkdir(parents=True)
+    up = first.simulation.up
+
+    def writing(stack: StackName, **options: Any) -> Operation:
+        (state / f"{stack}.json").write_text(f"{len(first.simulation.calls)}")
+        return up(stack, **options)
+
+    first.simulation.up = writing  # type: ignore[method-assign]
+    first.up()
+
+    def restarted() -> list[str]:
+        second = Loop(
+            FLEET,
+            cast("Engine", first.simulation),
+            LoopOptions(limits=Limits(parallel=2, drain=0.0), once=True, go_on=True),
+            first.looking,
+            Told(),
+        )
+        first.simulation.calls.clear()
+        second.run()
+        return list(first.simulation.calls)
+
+    assert restarted() == []
+    (state / "local.routing.json").write_text("written by a run that was killed")
+    assert restarted() == ["routing"]
+    (tmp_path / ".modelplane" / "loop.json").write_text('{"version": 1, "stacks": {"local.rou')
+    assert set(restarted()) >= INFRASTRUCTURE, "without its notes it brings up everything"
