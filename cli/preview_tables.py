@@ -26,6 +26,8 @@ def preview_tables(report: PreviewReport) -> str:
     parts = [table(("STACK", *(kind.upper() for kind in CHANGES)), _stack_rows(report.operations))]
     if report.ledger:
         parts.append(table(("REPLICA", "CHANGE", "CLUSTER", "DETAIL"), map(_ledger_row, report.ledger)))
+    if report.replacements:
+        parts.append("".join(f"{found}\n" for found in report.replacements))
     if services := list(_service_rows(report)):
         parts.append(table(("SERVICE", "ENDPOINT", "WEIGHT"), services))
     if short := list(_short_rows(report)):
@@ -67,6 +69,8 @@ def _sections(report: PreviewReport) -> Iterator[tuple[str, Row, Sequence[Row]]]
     rows = [(stack, found.kind, found.name, str(found)) for stack, found in drift]
     yield "Changed on clusters by others", ("stack", "kind", "object", "drift"), rows
     yield "Replicas", ("replica", "change", "cluster", "detail"), [_ledger_row(change) for change in report.ledger]
+    replaced = [(found.replica, found.cluster, str(found)) for found in report.replacements]
+    yield "Replaced pods", ("replica", "cluster", "what it takes"), replaced
     yield "Services", ("service", "endpoint", "weight"), list(_service_rows(report))
     short = [row for row in _short_rows(report) if len(row) > 1]
     yield "Short of replicas", ("deployment", "wanted", "placed"), short

@@ -7,6 +7,7 @@ from typing import Any
 
 from api.errors import ModelplaneError
 from programs.outputs import UNKNOWN, ClusterOutputs, LedgerReplica, PlacementOutputs, RoutingOutputs
+from programs.replacements import Replacement, replacements
 from stacks.changes import CHANGES, SAME, Step
 from stacks.engine import Operation
 from stacks.preview_diff import LedgerChange, WeightChange, ledger_changes, weight_changes
@@ -47,6 +48,16 @@ class PreviewReport:
     def weights(self) -> tuple[WeightChange, ...]:
         """Weights of all backends, before and after."""
         return weight_changes(self.before.routing, self.after.routing)
+
+    @property
+    def replacements(self) -> tuple[Replacement, ...]:
+        """Engines whose pods are replaced, with the nodes that takes."""
+        before, after = self.before.placement.ledger, self.after.placement.ledger
+        return tuple(
+            found
+            for name, cluster in sorted(self.clusters.items())
+            for found in replacements(cluster, after, before, [each for each in after.replicas if each.cluster == name])
+        )
 
     @property
     def changes(self) -> dict[str, int]:
@@ -99,6 +110,7 @@ class PreviewReport:
             "changes": self.changes,
             "stacks": {str(operation.stack): _stack(operation, told["stacks"]) for operation in self.operations},
             "ledger": [change.plain() for change in self.ledger],
+            "replacements": [found.plain() for found in self.replacements],
             "services": self._services(),
             "unreachable": self.unreachable,
             "deployments": {

@@ -60,6 +60,8 @@ class Simulation:
 
     documents: FleetDocuments
     stop: Stop = field(default_factory=Stop)
+    gangs: bool = False
+    """Serving stacks carry gangs."""
     failing: dict[str, ModelplaneError] = field(default_factory=dict)
     """Stacks whose operations fail, by name without the fleet's."""
     not_given: dict[str, set[str]] = field(default_factory=dict)
@@ -212,7 +214,7 @@ class Simulation:
     def _serving(self, stack: StackName, *, refresh: bool) -> dict[str, int]:
         name = stack.cluster or ""
         address = self.addresses.get(name, f"{name}.example.com")
-        capabilities = Capabilities(inference_pools=False, gangs=False, rank=False)
+        capabilities = Capabilities(inference_pools=False, gangs=self.gangs, rank=self.gangs)
         return self._keep(
             stack, ServingOutputs(cluster=name, ready=True, gateway_address=address, capabilities=capabilities)
         )

@@ -30,6 +30,11 @@ def an_edited(*engines: LedgerEngine) -> LedgerReplica:
     return an_entry(engines=engines)
 
 
+def with_claims(engine: LedgerEngine, *, count: int) -> LedgerEngine:
+    members = tuple(member.model_copy(update={"device_requests": (a_claim(count=count),)}) for member in engine.members)
+    return engine.model_copy(update={"members": members})
+
+
 def said(
     before: LedgerReplica, after: LedgerReplica, *, nodes: int, others: tuple[LedgerReplica, ...] = ()
 ) -> list[str]:
@@ -58,6 +63,27 @@ def test_nodes_that_others_hold_are_not_free() -> None:
 def test_a_smaller_gang_takes_what_it_has() -> None:
     (text,) = said(an_edited(a_gang(2)), an_edited(a_gang(1)), nodes=3)
     assert text.endswith("it takes 2 nodes of pool gpu, of which it holds 3")
+
+
+def test_other_claims_replace_pods_where_they_are() -> None:
+    before, after = an_edited(an_engine_entry()), an_edited(with_claims(an_engine_entry(), count=4))
+    (text,) = said(before, after, nodes=1)
+    assert text == (
+        f"replica {before.key}: the pods of engine main are replaced, because their claims change; "
+        "it takes 1 nodes of pool gpu, of which it holds 1"
+    )
+
+
+def test_a_gang_of_another_size_with_other_claims_is_told_once() -> None:
+    (text,) = said(an_edited(a_gang(1)), an_edited(with_claims(a_gang(2), count=4)), nodes=3)
+    assert "their size changes from 2 to 3 pods" in text
+
+
+def test_what_it_takes_is_there_for_programs_too() -> None:
+    cluster, before, after = cluster_outputs(pools=[pool_facts(nodes=2)]), an_edited(a_gang(1)), an_edited(a_gang(2))
+    (found,) = replacements(cluster, a_ledger(after), a_ledger(before), [after])
+    assert found.plain()["nodes"] == {"gpu": {"held": 2, "needed": 3, "free": 0}}
+    assert found.plain()["enough"] is False
 
 
 def test_a_leader_that_claims_nothing_takes_no_node() -> None:
