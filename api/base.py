@@ -83,7 +83,9 @@ class Metadata(Model):
     labels: dict[str, str] = {}
     """Labels by key. Those of an InferenceCluster are what cluster selectors match."""
     annotations: dict[str, str] = {}
-    """Notes by key. Modelplane reads `modelplane.ai/wait-for-cache` of a ModelDeployment, and no other."""
+    """Notes by key. Modelplane reads `modelplane.ai/wait-for-cache` of a ModelDeployment, `modelplane.ai/hourly-cost`
+    of an InferenceClass, and no other.
+    """
 
     def faults(self) -> Iterator[Fault]:
         """Keys and values that no API server would take."""

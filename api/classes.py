@@ -7,6 +7,7 @@ from pydantic import Field
 
 from api.base import API_VERSION, Fault, Kind, Model, Path, repeated
 from api.grammar import (
+    DECIMAL,
     DEVICE_KEY,
     Boolean,
     DnsLabel,
@@ -16,6 +17,7 @@ from api.grammar import (
     is_quantity,
     is_semver,
 )
+from api.names import ANNOTATION_HOURLY_COST
 from api.recipes import Provisioning
 from api.terms import named
 
@@ -136,6 +138,19 @@ class InferenceClass(Kind):
     """The kind of the document."""
     spec: InferenceClassSpec
     """What a node of the class has, and how it is made."""
+
+    @property
+    def hourly_cost(self) -> float | None:
+        """What one node costs per hour; None where the class does not tell."""
+        told = self.metadata.annotations.get(ANNOTATION_HOURLY_COST)
+        return None if told is None else float(told)
+
+    def faults(self) -> Iterator[Fault]:
+        """ICL-X1."""
+        told = self.metadata.annotations.get(ANNOTATION_HOURLY_COST)
+        if told is not None and not is_match(DECIMAL, told):
+            path = ("metadata", "annotations", ANNOTATION_HOURLY_COST)
+            yield Fault("ICL-X1", path, f"{told!r} is not a price per hour", 'write a decimal number, as in "12.50"')
 
 
 def _key_faults(field: str, entries: dict[str, Attribute] | dict[str, Capacity]) -> Iterator[Fault]:

@@ -49,6 +49,10 @@ Integer = Annotated[int, Field(strict=True)]
 Boolean = Annotated[bool, Field(strict=True)]
 
 
+DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,6})?"
+"""A price."""
+
+
 def is_match(pattern: str, text: str) -> bool:
     """Whether the whole text has the form; `$` never lets a trailing newline through."""
     return re.fullmatch(pattern.removeprefix("^").removesuffix("$"), text) is not None

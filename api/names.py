@@ -28,6 +28,8 @@ TAINT_DRAIN = "modelplane.ai/drain"
 ANNOTATION_PICKER_CHECKSUM = "modelplane.ai/epp-config-checksum"
 ANNOTATION_WAIT_FOR_CACHE = "modelplane.ai/wait-for-cache"
 """On a ModelDeployment: "false" lets its replicas start while their cache is still being staged, "true" does not."""
+ANNOTATION_HOURLY_COST = "modelplane.ai/hourly-cost"
+"""On an InferenceClass: what one node of it costs per hour, as a decimal number in a currency of the fleet's own."""
 ANNOTATION_ATTEMPT = "modelplane.ai/attempt"
 TAINT_GPU = "nvidia.com/gpu"
 

@@ -70,6 +70,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("ICL-N7", "some device can be claimed", Code.CAUTION, _W),
         ("ICL-N8", "GPU memory is what the driver reports, not what is printed on the box", Code.CAUTION, _W),
         ("ICL-N9", "the recipe's accelerators are the class's GPUs", Code.CAUTION, _W),
+        ("ICL-X1", "the hourly cost of a class is a decimal number", Code.BROKEN_RULE, _E),
     ),
     **_rules(
         "InferenceCluster",

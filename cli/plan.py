@@ -34,6 +34,7 @@ def plan(
     """
     from cli import observed as given
     from cli import placement_words as words
+    from cli.costs import cost_table
     from cli.printing import counted, data, print_plain, say, table
     from scheduler import schedule
     from scheduler.fixes import cheapest_fix
@@ -51,9 +52,11 @@ def plan(
     if output is Output.TABLE:
         rows = [row for each in decided.deployments.values() for row in words.replica_rows(each)]
         parts = [table(words.REPLICA_HEAD, rows)] if rows else []
-        data("\n".join([*parts, table(words.DEPLOYMENT_HEAD, words.deployment_rows(decided, fixes))]))
+        parts.append(table(words.DEPLOYMENT_HEAD, words.deployment_rows(decided, fixes)))
+        data("\n".join([*parts, *cost_table(observation.costs)]))
     else:
-        print_plain(words.plan_plain(decided, fixes, observation.assumed), output)
+        shown = words.plan_plain(decided, fixes, observation.assumed)
+        print_plain({**shown, "cost": observation.costs.plain()}, output)
     given.say_assumed(observation)
     placed = sum(len(each.placements) for each in decided.deployments.values())
     missing = sum(max(0, each.wanted - len(each.placements)) for each in decided.deployments.values())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from cli.costs import COST_HEAD, cost_rows, cost_table
 from cli.printing import counted, table
 from cli.progress import TO_COME
 from cli.summary import refusal_rows
@@ -32,6 +33,7 @@ def preview_tables(report: PreviewReport) -> str:
         parts.append(table(("SERVICE", "ENDPOINT", "WEIGHT"), services))
     if short := list(_short_rows(report)):
         parts.append(table(("DEPLOYMENT", "WANTED", "PLACED"), short))
+    parts += cost_table(report.costs)
     if report.unreachable:
         parts.append("".join(f"{line}\n" for line in _unreachable(report)))
     if report.assumed:
@@ -74,6 +76,7 @@ def _sections(report: PreviewReport) -> Iterator[tuple[str, Row, Sequence[Row]]]
     yield "Services", ("service", "endpoint", "weight"), list(_service_rows(report))
     short = [row for row in _short_rows(report) if len(row) > 1]
     yield "Short of replicas", ("deployment", "wanted", "placed"), short
+    yield "Cost per hour", COST_HEAD, cost_rows(report.costs)
     errors = [(error.error_code, error.where, error.message) for error in report.errors]
     yield "Errors", ("code", "where", "what"), errors
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cli.costs import cost_table
 from cli.printing import counted, print_error, say, table
 from programs.outputs import DeploymentState
 from stacks.engine import ProgramBug
@@ -20,6 +21,7 @@ def summary(report: Report) -> str:
     if services:
         rows = ((key, str(len(state.backends)), _url(state.address)) for key, state in sorted(services.items()))
         parts.append(table(("SERVICE", "ENDPOINTS", "URL"), rows))
+    parts += cost_table(report.costs)
     if report.starting:
         parts.append(f"starting: {', '.join(sorted(report.starting))}\n")
     return "\n".join(parts)

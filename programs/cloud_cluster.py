@@ -24,6 +24,7 @@ from programs.context import Context
 from programs.outputs import ClusterOutputs, PoolFacts
 
 _RECIPE: TypeAdapter[Any] = TypeAdapter(Provisioning)
+_IN_PLACE = {"className", "nodeCount", "minNodeCount", "maxNodeCount"}
 _OF_POOLS = {"pools", "kubeconfig"}
 
 
@@ -47,12 +48,24 @@ def register(
     source = cluster.spec.cluster.source
     clouds.prepare([source])
     os.environ["PATH"] = search_path(os.environ.get("PATH", ""))
-    named = {pool.name for pool in cluster.spec.node_pools or ()}
-    leaving = [_pool(facts.recipe) for facts in declared.pools if facts.name not in named and facts.recipe]
+    pools = [_pool(facts.recipe) for facts in declared.pools if facts.recipe]
     sizes = resized(declared.pools, last.pools if last else ())
-    site = site_of(context.documents, cluster, context.mirrors, leaving, sizes, is_offline=context.offline)
+    site = site_of(context.documents, cluster, context.mirrors, pools, sizes, is_offline=context.offline)
     account = clouds.cloud(source).provider(f"{cluster.name}-cloud", site)
     return Component(f"cluster-{cluster.name}", InferenceClusterArgs(site=site), ResourceOptions(providers=[account]))
+
+
+def has_other_nodes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
+    """Whether a pool is to have nodes that those of before cannot become: all but their number, and a class's name.
+
+    Clouds replace nodes for another machine, disk or network, most of them without asking who runs there.
+    """
+    return before is not None and after is not None and _nodes_of(before) != _nodes_of(after)
+
+
+def _nodes_of(recipe: Mapping[str, Any]) -> tuple[Any, ...]:
+    pool = {key: value for key, value in recipe["pool"].items() if key not in _IN_PLACE}
+    return pool, recipe["provisioning"]
 
 
 def resized(declared: Iterable[PoolFacts], last: Iterable[PoolFacts]) -> dict[str, int]:

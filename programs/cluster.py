@@ -155,14 +155,20 @@ def _pools(
     last: ClusterOutputs | None,
     workloads: WorkloadsOutputs | None,
 ) -> tuple[PoolFacts, ...]:
-    """Declared pools, and those that left the documents while replicas are still pinned to them."""
+    """Declared pools, and those that left the documents or are to be made anew while replicas are pinned to them."""
     declared = tuple(_with_recipe(documents, cluster, pool) for pool in declared_pools(documents, cluster.name))
-    if last is None:
-        return declared
     in_use = set(workloads.pools) if workloads else set()
-    names_declared = {pool.name for pool in declared}
-    leaving = [pool for pool in last.pools if pool.name not in names_declared and pool.name in in_use]
-    return (*declared, *leaving)
+    held = {pool.name: pool for pool in (last.pools if last else ()) if pool.name in in_use}
+    kept = {pool.name for pool in declared}
+    leaving = [pool for name, pool in held.items() if name not in kept]
+    return (*(_emptied_first(pool, held.get(pool.name)) for pool in declared), *leaving)
+
+
+def _emptied_first(declared: PoolFacts, held: PoolFacts | None) -> PoolFacts:
+    """A pool in use stays what it was while its documents ask for other nodes: those it has would be taken away."""
+    if held is None or not cloud_cluster.has_other_nodes(held.recipe, declared.recipe):
+        return declared
+    return held.model_copy(update={"replacing": True})
 
 
 def _with_recipe(documents: FleetDocuments, cluster: InferenceCluster, facts: PoolFacts) -> PoolFacts:

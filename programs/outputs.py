@@ -75,8 +75,12 @@ class PoolFacts(Outputs):
     nodes: NodeCounts
     devices: tuple[Device, ...] = ()
     observed: tuple[ObservedDevices, ...] = ()
+    hourly_cost: float | None = None
+    """What one node costs per hour, where its class tells."""
     recipe: dict[str, Any] | None = None
     """Of a pool on a cloud: its document and how its class is made, for when both are gone and it is still in use."""
+    replacing: bool = False
+    """Whether its nodes are to be made anew once no replica is on them; until then it is what it was."""
     provisioned: MaybeFlag = True
     """Whether the cloud has made what was asked for; unknown where the last update could not."""
 

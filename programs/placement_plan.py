@@ -146,7 +146,7 @@ def _cluster(name: str, documents: FleetDocuments, observed: Observed, *, leavin
             name=pool.name,
             nodes=pool.nodes.configured if preview else pool.usable_nodes,
             devices=pool.devices,
-            leaving=leaving or (declared is not None and pool.name not in declared),
+            leaving=leaving or pool.replacing or (declared is not None and pool.name not in declared),
         )
         for pool in (outputs.pools if outputs else declared_pools(documents, name))
     )
@@ -183,6 +183,7 @@ def declared_pools(documents: FleetDocuments, cluster: str) -> tuple[PoolFacts, 
             fabric=pool.fabric.type if pool.fabric and pool.fabric.type != "None" else None,
             nodes=NodeCounts(configured=pool.most_nodes(document.spec.cluster.source)),
             devices=documents.classes[pool.class_name].spec.devices,
+            hourly_cost=documents.classes[pool.class_name].hourly_cost,
         )
         for pool in document.spec.node_pools or ()
     )

@@ -7,9 +7,10 @@ One stack's failure is its own: the others go on.
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import Any
 
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused, ModelplaneError
@@ -26,6 +27,8 @@ from programs.outputs import (
     ServingOutputs,
     WorkloadsOutputs,
 )
+from stacks.costs import costs_of
+from stacks.emptied import emptied
 from stacks.engine import Engine, Operation, not_begun
 from stacks.intent import Intents
 from stacks.live import Waiting, routes_accepted, wait_for_change
@@ -39,6 +42,7 @@ from stacks.waiting import counted_text, is_under_way, waiting_for_cache, waitin
 MOST_ROUNDS = 500
 DRAIN_SECONDS = 5.0
 """Between taking endpoints out of rotation and ending what is behind them: a gateway applies routes within two."""
+PATIENCE_SECONDS = 60.0
 OWN_ENTRIES = 2
 """Entries a stack has without holding anything: its own, and the engine's default provider."""
 NO_RESOURCES = frozenset({"placement"})
@@ -50,11 +54,15 @@ OnNote = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a pass is run. `wait` is in seconds; `wait_given` says that the caller asked for that bound."""
+    """How a pass is run. `wait` is in seconds; `wait_given` says that the caller asked for that bound.
+
+    After `patience` seconds clusters that are still being made are not waited for: the others go on meanwhile.
+    """
 
     parallel: int = 3
     wait: float = 600.0
     wait_given: bool = False
+    patience: float = PATIENCE_SECONDS
     drain: float = DRAIN_SECONDS
     permissions: Permissions = field(default_factory=Permissions)
 
@@ -82,6 +90,7 @@ class Pass:
         self._gone_quiet: set[str] = set()
         self._seen_ready: set[tuple[str, str]] = set()
         self._broken: set[str] = set()
+        self._emptied: dict[str, frozenset[str]] = {}
         self._drained_at = -math.inf
         engine.permissions = options.permissions
 
@@ -90,29 +99,36 @@ class Pass:
         self._held = self.engine.stacks()
         mine = [stack for stack in self._held if stack.fleet == self.fleet]
         self.view.renew_all(mine, self.options.parallel)
+        before = self.view.by_cluster(ClusterOutputs, "cluster")
         self._forget()
         self._infrastructure()
         deadline = time.monotonic() + self.options.wait
+        self._rounds(deadline)
+        if not self.engine.stop.requested:
+            self._routes_accepted()
+            self._remove_clusters()
+            self._tidy_namespaces()
+        return self._report(deadline, before)
+
+    def _infrastructure(self) -> None:
+        """Gateway and clusters side by side. While some take long, the fleet goes on with those that are there."""
+        with ThreadPoolExecutor(self.options.parallel) as pool:
+            begun: list[Future[Any]] = [pool.submit(self._up, StackName(self.fleet, "gateway"))]
+            begun += [pool.submit(self._cluster, name) for name in sorted(self.documents.clusters)]
+            while wait(begun, self.options.patience).not_done:
+                self._rounds(time.monotonic() + self.options.patience)
+            for each in begun:
+                each.result()
+
+    def _rounds(self, deadline: float) -> None:
+        """Rounds until nothing moves, waiting for what starts until `deadline`."""
         for _ in range(MOST_ROUNDS):
             if self.engine.stop.requested or not self._round():
                 break
             if self._waits(deadline):
                 continue
-            if self._settled():
+            if self._settled() and not self._pools_emptied():
                 break
-        if not self.engine.stop.requested:
-            self._routes_accepted()
-            self._remove_clusters()
-            self._tidy_namespaces()
-        return self._report(deadline)
-
-    def _infrastructure(self) -> None:
-        with ThreadPoolExecutor(self.options.parallel) as pool:
-            gateway = pool.submit(self._up, StackName(self.fleet, "gateway"))
-            clusters = [pool.submit(self._cluster, name) for name in sorted(self.documents.clusters)]
-            gateway.result()
-            for cluster in clusters:
-                cluster.result()
 
     def _cluster(self, name: str) -> None:
         operation = self._up(StackName(self.fleet, "cluster", name))
@@ -139,6 +155,24 @@ class Pass:
         if stale:
             self.engine.stop.sleep(self._drained_at + self.options.drain - time.monotonic())
         self._workloads(stale)
+        return True
+
+    def _pools_emptied(self) -> bool:
+        """Bring clusters up again where replicas have left a pool that goes or is made anew; whether there were any."""
+        found = {}
+        for name in self._serving_clusters():
+            outputs, document = self.view.get(ClusterOutputs, "cluster", name), self.documents.clusters.get(name)
+            if outputs is None or document is None:
+                continue
+            declared = {pool.name for pool in document.spec.node_pools or ()}
+            pools = emptied(outputs, declared, self.view.get(WorkloadsOutputs, "workloads", name))
+            if pools - self._emptied.get(name, frozenset()):
+                found[name] = pools
+        self._emptied |= found
+        if self.engine.stop.requested or not found:
+            return False
+        with ThreadPoolExecutor(self.options.parallel) as pool:
+            list(pool.map(self._cluster, found))
         return True
 
     def _endpoints(self) -> set[str]:
@@ -313,7 +347,7 @@ class Pass:
         if routes and routes_accepted(gateway.kubeconfig, routes, ACCEPT_SECONDS, stop=self.engine.stop):
             self._up(StackName(self.fleet, "routing"))
 
-    def _report(self, deadline: float) -> Report:
+    def _report(self, deadline: float, before: Mapping[str, ClusterOutputs]) -> Report:
         starting = [entry.key for entries in self._starting().values() for entry in entries]
         return Report(
             operations=self.operations,
@@ -321,6 +355,7 @@ class Pass:
             routing=self.view.get(RoutingOutputs, "routing"),
             clusters=self.view.by_cluster(ClusterOutputs, "cluster"),
             workloads=self.view.by_cluster(WorkloadsOutputs, "workloads"),
+            costs=costs_of(before, self.view.by_cluster(ClusterOutputs, "cluster")),
             starting=starting,
             timed_out=bool(starting) and self.options.wait_given and time.monotonic() >= deadline,
             failures=self.failures,

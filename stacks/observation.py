@@ -4,7 +4,7 @@ Clusters are as their documents declare them now, with what was last seen of the
 `up` has made yet counts as ready, and the observation says that it is assumed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from api.documents import FleetDocuments
 from programs import Permissions
@@ -14,6 +14,7 @@ from programs.placement_plan import Observed, snapshot_of
 from programs.probe import as_last_seen
 from scheduler import Snapshot
 from stacks import state
+from stacks.costs import Costs, costs_of
 from stacks.environment import Environment
 from stacks.status import FleetOutputs
 
@@ -24,6 +25,8 @@ class Observation:
 
     snapshot: Snapshot
     assumed: tuple[str, ...] = ()
+    costs: Costs = field(default_factory=Costs)
+    """What the nodes cost per hour, as applied last and by the documents."""
 
 
 def observe(documents: FleetDocuments, environment: Environment) -> Observation:
@@ -65,4 +68,8 @@ def observation(documents: FleetDocuments, outputs: FleetOutputs) -> Observation
     )
     observed = with_ledger(observed, Permissions())
     assumed = tuple(name for name in sorted(documents.clusters) if name not in outputs.serving)
-    return Observation(snapshot=snapshot_of(documents, observed, preview=True), assumed=assumed)
+    return Observation(
+        snapshot=snapshot_of(documents, observed, preview=True),
+        assumed=assumed,
+        costs=costs_of(outputs.clusters, observed.clusters),
+    )

@@ -15,9 +15,11 @@ from api.documents import FleetDocuments
 from api.errors import ModelplaneError
 from api.names import StackName
 from programs import Context, Permissions
-from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, ServingOutputs
+from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, ServingOutputs, WorkloadsOutputs
 from programs.planned import Captured, PlannedOutputs
 from programs.reading import StackReader, read
+from stacks.costs import costs_of
+from stacks.emptied import emptied
 from stacks.engine import Operation
 from stacks.plan import fleet_stacks
 from stacks.preview_engine import PreviewEngine
@@ -82,6 +84,7 @@ class Preview:
             self._record(Operation(stack=stack, action="preview", error=error))
         if not settled.refused:
             self._decided(settled)
+            self._emptied(settled)
             self._removed()
         return self._report(settled)
 
@@ -115,6 +118,23 @@ class Preview:
         if routing not in settled.errors:
             self._preview(routing)
 
+    def _emptied(self, settled: Settled) -> None:
+        """Clusters whose pools go, or are made anew, once replicas have left them: as they are to be after that."""
+        for name in settled.clusters:
+            document = self._documents.clusters.get(name)
+            outputs = self._read(ClusterOutputs, StackName(self._fleet, "cluster", name))
+            if document is None or outputs is None:
+                continue
+            workloads = self._planned_workloads(name)
+            if emptied(outputs, {pool.name for pool in document.spec.node_pools or ()}, workloads):
+                self._preview(StackName(self._fleet, "cluster", name))
+
+    def _planned_workloads(self, name: str) -> WorkloadsOutputs | None:
+        try:
+            return read(self._planned.read, str(StackName(self._fleet, "workloads", name)), WorkloadsOutputs)
+        except ModelplaneError:
+            return None  # told with the stacks that cannot be read
+
     def _removed(self) -> None:
         """The stacks of clusters that are to be deleted, once they are drained."""
         ledger = self._side(self._planned.read).placement.ledger
@@ -140,11 +160,18 @@ class Preview:
             self._done[operation.stack] = operation
             self._on_operation(operation)
 
-    def _read(self, model: type[ClusterOutputs], stack: StackName) -> ClusterOutputs | None:
+    def _read(
+        self, model: type[ClusterOutputs], stack: StackName, reader: StackReader | None = None
+    ) -> ClusterOutputs | None:
         try:
-            return read(self._planned.read, str(stack), model)
+            return read(reader or self._planned.read, str(stack), model)
         except ModelplaneError:
             return None  # told with the stacks that cannot be read
+
+    def _last_clusters(self) -> dict[str, ClusterOutputs]:
+        stacks = [stack for stack in self._own if stack.kind == "cluster" and stack.cluster]
+        read = {stack.cluster or "": self._read(ClusterOutputs, stack, self._last.read) for stack in stacks}
+        return {name: outputs for name, outputs in read.items() if outputs is not None}
 
     def _side(self, reader: StackReader) -> Side:
         placement = routing = None
@@ -159,6 +186,8 @@ class Preview:
         clusters = sorted({*self._documents.clusters, *self._left, *self._options.permissions.forget})
         after = self._side(self._planned.read)
         outputs = {name: self._read(ClusterOutputs, StackName(self._fleet, "cluster", name)) for name in clusters}
+        found = {name: each for name, each in outputs.items() if each is not None}
+        gone = {*self._options.permissions.delete_clusters, *self._options.permissions.forget}
         kept = [name for name in self._left if name not in self._options.permissions.delete_clusters]
         replicas = [entry.cluster for entry in after.placement.ledger.replicas]
         return PreviewReport(
@@ -166,7 +195,8 @@ class Preview:
             before=self._side(self._last.read),
             after=after,
             retired=settled.retired,
-            clusters={name: found for name, found in outputs.items() if found is not None},
+            clusters=found,
+            costs=costs_of(self._last_clusters(), {name: each for name, each in found.items() if name not in gone}),
             failures=[*self._last.unreadable, *(held(name, replicas.count(name)) for name in kept)],
             expect_no_changes=self._options.expect_no_changes,
         )

@@ -9,6 +9,7 @@ from api.errors import ModelplaneError
 from programs.outputs import UNKNOWN, ClusterOutputs, LedgerReplica, PlacementOutputs, RoutingOutputs
 from programs.replacements import Replacement, replacements
 from stacks.changes import CHANGES, SAME, Step
+from stacks.costs import Costs
 from stacks.engine import Operation
 from stacks.preview_diff import LedgerChange, WeightChange, ledger_changes, weight_changes
 from stacks.report import DONE, SEVERITY, Report
@@ -35,6 +36,8 @@ class PreviewReport:
     after: Side = field(default_factory=Side)
     retired: Mapping[str, LedgerReplica] = field(default_factory=dict)
     clusters: Mapping[str, ClusterOutputs] = field(default_factory=dict)
+    costs: Costs = field(default_factory=Costs)
+    """What the fleet's nodes cost per hour, as applied last and as planned."""
     failures: Sequence[ModelplaneError] = ()
     """Problems beside those of single stacks: clusters that are held, outputs that cannot be read."""
     expect_no_changes: bool = False
@@ -113,6 +116,7 @@ class PreviewReport:
             "replacements": [found.plain() for found in self.replacements],
             "services": self._services(),
             "unreachable": self.unreachable,
+            "cost": self.costs.plain(),
             "deployments": {
                 key: {
                     "wanted": state.wanted,

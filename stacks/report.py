@@ -8,6 +8,7 @@ from typing import Any
 from api.errors import ModelplaneError
 from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
 from stacks.changes import CHANGES, counts, net
+from stacks.costs import Costs
 from stacks.engine import Operation
 
 DONE, ERROR, STOPPED, TIMEOUT, SHORT, FAILED, UNREACHABLE = 0, 1, 8, 9, 20, 21, 22
@@ -24,6 +25,8 @@ class Report:
     routing: RoutingOutputs | None = None
     clusters: Mapping[str, ClusterOutputs] = field(default_factory=dict)
     workloads: Mapping[str, WorkloadsOutputs] = field(default_factory=dict)
+    costs: Costs = field(default_factory=Costs)
+    """What the fleet's nodes cost per hour, before the pass and after it."""
     starting: Sequence[str] = ()
     """Replicas that were applied and are not ready yet."""
     timed_out: bool = False
@@ -92,6 +95,7 @@ class Report:
                 key: state.plain() for key, state in (self.placement.deployments if self.placement else {}).items()
             },
             "services": {key: state.plain() for key, state in (self.routing.services if self.routing else {}).items()},
+            "cost": self.costs.plain(),
             "notDone": list(self.not_done or ()),
             "errors": [_error(error) for error in self.errors],
         }

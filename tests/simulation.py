@@ -8,7 +8,7 @@ routing still lists its endpoint, and an endpoint in use without a ready replica
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from api.base import Condition
@@ -16,10 +16,10 @@ from api.documents import FleetDocuments
 from api.errors import DeletionRefused, MissingInput, ModelplaneError, UnreadableStack
 from api.names import StackName
 from programs import placement_plan, routing_plan
+from programs.cluster import declared_outputs
 from programs.ledger import template_hash
 from programs.outputs import (
     Capabilities,
-    ClusterInputs,
     ClusterOutputs,
     EndpointState,
     GatewayOutputs,
@@ -68,6 +68,8 @@ class Simulation:
     """Pools that their cloud does not give, by cluster; the rest of the cluster is made."""
     never_ready: set[str] = field(default_factory=set)
     """Deployments whose pods never become ready."""
+    slow: dict[str, Event] = field(default_factory=dict)
+    """Stacks whose operations last until something happens."""
     unreachable: set[str] = field(default_factory=set)
     unreadable: set[str] = field(default_factory=set)
     """Stacks whose outputs cannot be read."""
@@ -95,8 +97,10 @@ class Simulation:
         return self.documents.fleet.name
 
     def up(self, stack: StackName, *, refresh: bool, continue_on_error: bool = False) -> Operation:
+        name = str(stack).removeprefix(f"{self.fleet}.")
+        if name in self.slow:
+            assert self.slow[name].wait(60), f"nothing ended {name}"
         with self._lock:
-            name = str(stack).removeprefix(f"{self.fleet}.")
             if self.stop_after is not None and len(self.calls) >= self.stop_after:
                 raise Stopped
             self.calls.append(name)
@@ -192,19 +196,13 @@ class Simulation:
         name = stack.cluster or ""
         last = self.read(ClusterOutputs, "cluster", name)
         workloads = self.read(WorkloadsOutputs, "workloads", name)
-        declared = placement_plan.declared_pools(self.documents, name)
-        leaving = [
-            pool
-            for pool in (last.pools if last else ())
-            if pool.name not in {each.name for each in declared} and workloads and pool.name in workloads.pools
-        ]
-        outputs = ClusterOutputs(
-            cluster=name,
-            inputs=ClusterInputs(source="Existing", stack="Standard"),
-            kubeconfig=name,
-            pools=tuple(self._as_given(name, pool) for pool in (*declared, *leaving)),
-            reachable=name not in self.unreachable,
-        )
+        declared = declared_outputs(self.documents, self.documents.clusters[name], last, workloads)
+        seen = {
+            "kubeconfig": name,
+            "pools": tuple(self._as_given(name, pool) for pool in declared.pools),
+            "reachable": name not in self.unreachable,
+        }
+        outputs = declared.model_copy(update=seen)
         self._keep(stack, outputs)
         return {}
 

@@ -100,29 +100,30 @@ def site_of(
     documents: FleetDocuments,
     cluster: InferenceCluster,
     mirrors: Mirrors,
-    leaving: Iterable[CloudPool] = (),
+    pools: Iterable[CloudPool] | None = None,
     resized: Mapping[str, int] = MappingProxyType({}),
     *,
     is_offline: bool = False,
 ) -> CloudSite:
     """The site of one cluster.
 
-    `leaving` are pools without a document that replicas are still pinned to, `resized` the nodes that there are of
-    pools whose bounds have changed.
+    Without `pools` it has those of its document; replicas may still be on others. `resized` are the nodes that there
+    are of pools whose bounds have changed.
     """
     source = cluster.spec.cluster
     block, fleet = source.cloud, documents.fleet
     if block is None or fleet is None:
         raise AssertionError("clusters that were handed over are not made, and stacks need a Fleet")
     credential = credential_of(documents, source.source, block.credentials.name)
-    pools = [pool_of(pool, documents.classes[pool.class_name]) for pool in cluster.spec.node_pools or ()]
+    if pools is None:
+        pools = [pool_of(pool, documents.classes[pool.class_name]) for pool in cluster.spec.node_pools or ()]
     return CloudSite(
         fleet=fleet.name,
         cluster=cluster.name,
         source=source.source,
         region=source.region,
         version=block.kubernetes_version,
-        pools=tuple(replace(pool, resized_from=resized.get(pool.name)) for pool in (*pools, *leaving)),
+        pools=tuple(replace(pool, resized_from=resized.get(pool.name)) for pool in pools),
         credential=credential,
         project=credential.project or project_of(documents, source.source, block.credentials.name),
         tags=fleet.spec.tags,

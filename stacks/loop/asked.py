@@ -143,6 +143,8 @@ class _Digests:
         workloads = self._view.get(WorkloadsOutputs, "workloads", name)
         classes = {pool.class_name for pool in document.spec.node_pools or ()}
         declared = {pool.name for pool in document.spec.node_pools or ()}
+        outputs = self._view.get(ClusterOutputs, "cluster", name)
+        replacing = {pool.name for pool in outputs.pools if pool.replacing} if outputs else set()
         existing = document.spec.cluster.existing
         return [
             self._settings,
@@ -151,7 +153,7 @@ class _Digests:
             [_plain(each) for _, each in sorted(self._documents.provider_configs.items())],
             self._value(f"{names.SYSTEM_NAMESPACE}/{existing.secret_ref.name}") if existing else "",
             self._namespaces,
-            sorted(set(workloads.pools) - declared) if workloads else [],
+            sorted(set(workloads.pools) - (declared - replacing)) if workloads else [],
             self._at(name),
         ]
 

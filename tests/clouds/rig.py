@@ -62,10 +62,16 @@ class Clouds:
         (self.store / "faults.json").write_text(json.dumps(list(faults)))
 
 
+def stand_in(clouds: Clouds, monkeypatch: pytest.MonkeyPatch, *, with_account: bool = True) -> None:
+    """Let the driver's engines find doubles in place of all providers, the one of Kubernetes included."""
+    told = {name: value for name, value in clouds.variables.items() if with_account or name not in ACCOUNT}
+    monkeypatch.setattr("stacks.engine.plugin_variables", lambda: told)
+    monkeypatch.setattr("stacks.project.built_provider", lambda: None)
+
+
 def engine_of(clouds: Clouds, folder: Path, documents: FleetDocuments, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """The driver's engine for a fleet whose directory is `folder`, with doubles in place of all providers."""
-    monkeypatch.setattr("stacks.engine.plugin_variables", lambda: clouds.variables)
-    monkeypatch.setenv("PATH", clouds.variables["PATH"])
+    stand_in(clouds, monkeypatch)
     return Engine(environment_of(folder, {}), documents)
 
 

@@ -31,6 +31,7 @@ CALLS: Mapping[str, Plain] = {
 }
 
 REPLACED_BY: Mapping[str, Collection[str]] = {
+    "vultr:index/kubernetesNodePools:KubernetesNodePools": ("clusterId", "plan"),
     "aws:ec2/vpc:Vpc": ("cidrBlock",),
     "aws:ec2/subnet:Subnet": ("availabilityZone", "cidrBlock", "vpcId"),
     "aws:eks/cluster:Cluster": ("name", "roleArn"),

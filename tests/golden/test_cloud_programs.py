@@ -94,3 +94,31 @@ def test_outputs_that_a_failed_update_left_open_say_that_the_cluster_is_not_made
     inputs = {"cluster": "us", "inputs": exports["inputs"]}
     outputs = ClusterOutputs.model_validate({**exports, **open_ones, **inputs, "pools": pools})
     assert (outputs.reachable, outputs.reason, outputs.kubeconfig) == (False, NOT_MADE, UNKNOWN.value)
+
+
+def test_a_pool_in_use_keeps_its_nodes_until_replicas_have_left_and_is_then_made_anew() -> None:
+    first = ClusterOutputs.model_validate(ran(documents()).exports)
+    in_use = WorkloadsOutputs(cluster="us", pools=("gpu",))
+    larger = documents_of(FLEET, DOOR, a_cloud_class("EKS", instanceType="g6.8xlarge"), a_cloud_cluster("EKS"))
+    second = ran(larger, {"cluster.us": first, "workloads.us": in_use})
+    outputs = ClusterOutputs.model_validate(second.exports)
+    assert machines(second) == ["g6.xlarge"]
+    assert [pool.replacing for pool in outputs.pools] == [True]
+    third = ran(larger, {"cluster.us": outputs, "workloads.us": WorkloadsOutputs(cluster="us")})
+    assert machines(third) == ["g6.8xlarge"]
+    assert [pool.replacing for pool in ClusterOutputs.model_validate(third.exports).pools] == [False]
+
+
+def test_a_pool_in_use_is_resized_and_its_class_renamed_in_place() -> None:
+    first = ClusterOutputs.model_validate(ran(documents()).exports)
+    in_use = WorkloadsOutputs(cluster="us", pools=("gpu",))
+    pools = [a_cloud_pool("EKS", nodes=3, class_name="other")]
+    found = documents_of(FLEET, DOOR, a_cloud_class("EKS", "other"), a_cloud_cluster("EKS", pools=pools))
+    second = ran(found, {"cluster.us": first, "workloads.us": in_use})
+    (pool,) = ClusterOutputs.model_validate(second.exports).pools
+    assert (pool.replacing, pool.class_name, pool.nodes.configured) == (False, "other", 3)
+
+
+def machines(recording: Recording) -> list[str]:
+    groups = [group for group in recording.of_kind("NodeGroup") if group.name == "cluster-us/nodegroup-gpu"]
+    return [machine for group in groups for machine in group.inputs["instanceTypes"]]

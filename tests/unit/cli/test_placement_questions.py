@@ -189,3 +189,14 @@ def test_capacity_of_one_deployment_is_by_cluster(run: Run, fleet: Path) -> None
         ["gpu-eu-west", "1", "0"],
         ["gpu-us-east", "0", "1"],
     ]
+
+
+def test_a_plan_tells_what_the_nodes_cost(run: Run, fleet: Path) -> None:
+    assert "COST" not in run("plan", "-f", fleet).out
+    file = next(each for each in fleet.glob("*.yaml") if "kind: InferenceClass\n" in each.read_text())
+    priced = 'kind: InferenceClass\nmetadata:\n  annotations: {modelplane.ai/hourly-cost: "12.50"}\n'
+    file.write_text(file.read_text().replace("kind: InferenceClass\nmetadata:\n", priced))
+    assert "COST PER HOUR  BEFORE  AFTER\n" in run("plan", "-f", fleet).out
+    cost = plain(run("plan", "-f", fleet, "-o", "json"))["cost"]
+    assert cost["before"] == 0
+    assert cost["after"] == sum(each["after"] for each in cost["clusters"].values()) > 0

@@ -24,6 +24,7 @@ from programs.outputs import (
     ServiceState,
 )
 from stacks.changes import CREATE, DELETE, REPLACE, SAME, UPDATE, Step, counts
+from stacks.costs import Cost, Costs
 from stacks.drift import Drift
 from stacks.engine import Operation, OperationFailed
 from stacks.preview_report import PreviewReport, Side
@@ -394,3 +395,13 @@ def test_a_backend_that_cannot_be_read_is_told(run: Run, fleet: Path, monkeypatc
     done = run("preview", "-f", fleet)
     assert (done.code, done.out) == (1, "")
     assert "error MP301: the backend cannot be read" in done.err
+
+
+def test_the_cost_per_hour_is_told_before_and_after(run: Run, fleet: Path, a_preview: type[FakePreview]) -> None:
+    costs = Costs(clusters=(Cost(cluster="eu", before=None, after=12.5), Cost(cluster="us", before=1200.0, after=None)))
+    a_preview.report = a_report(costs=costs)
+    shown = "COST PER HOUR  BEFORE    AFTER\neu             -         12.50\nus             1,200.00  -\n"
+    assert shown + "fleet          1,200.00  12.50\n" in run("preview", "-f", fleet).out
+    assert "| fleet | 1,200.00 | 12.50 |" in run("preview", "-f", fleet, "-o", "markdown").out
+    cost = json.loads(run("preview", "-f", fleet, "-o", "json").out)["cost"]
+    assert (cost["before"], cost["after"]) == (1200.0, 12.5)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_pool, a_service, an_engine
+from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_service, an_engine
 from simulation import Simulation
 from states import an_entry, documents_of
 
@@ -41,22 +41,6 @@ CANARY = the_example(
         entries=[(90, {"modelplane.ai/deployment": "mock-demo"}), (10, {"modelplane.ai/deployment": "mock-demo-v2"})],
     ),
 )
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run one pass, one stack at a time unless said otherwise; the simulation's `calls` are those of this pass."""
-
-    def passed(simulation: Simulation, **options: Any) -> Report:
-        monkeypatch.setattr(converge, "wait_for_change", simulation.wait_for_change)
-        monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
-        simulation.calls.clear()
-        settings = Options(**({"parallel": 1, "drain": 0} | options))
-        return Pass(
-            simulation.documents, cast("Engine", simulation), settings, lambda operation: None, lambda note: None
-        ).run()
-
-    return passed
 
 
 def test_the_first_up_of_two_clusters(run: Run) -> None:
@@ -179,31 +163,6 @@ def test_a_cluster_stack_that_fails_at_first_leaves_the_others_alone(run: Run) -
     assert report.exit_code == 21
     state = simulation.read(PlacementOutputs, "placement").deployments["ml-team/mock-demo"]
     assert (state.wanted, state.placed) == (2, 1)
-
-
-def test_a_pool_that_is_not_given_takes_nothing_and_the_next_pass_asks_again(run: Run) -> None:
-    pools = [a_pool("gpu"), a_pool("more")]
-    clusters = (a_cluster("gpu-us-east", pools=pools), a_cluster("gpu-eu-west"))
-    wanted = documents_of(a_fleet("local"), a_class(), *clusters, a_deployment("mock-demo", replicas=3))
-    simulation = Simulation(wanted, not_given={"gpu-us-east": {"more"}})
-    report = run(simulation)
-    assert "serving.gpu-us-east" in simulation.calls
-    assert simulation.rendered() == sorted([EU.key, US.key])
-    assert [(error.error_code, error.where) for error in report.errors] == [("MP342", "InferenceCluster gpu-us-east")]
-    assert report.exit_code == 21
-    simulation.not_given = {}
-    assert run(simulation).exit_code == 0
-    assert len(simulation.rendered()) == 3
-
-
-def test_a_pool_that_is_lost_keeps_the_replicas_on_it(run: Run) -> None:
-    simulation = Simulation(FIRST)
-    run(simulation)
-    simulation.not_given = {"gpu-us-east": {"gpu"}}
-    report = run(simulation)
-    assert simulation.rendered() == simulation.endpoints() == sorted([EU.key, US.key])
-    assert "workloads.gpu-us-east" in simulation.calls
-    assert report.exit_code == 21
 
 
 @pytest.mark.parametrize("failing", ["cluster.gpu-us-east", "serving.gpu-us-east", "workloads.gpu-us-east"])

@@ -152,6 +152,7 @@ def test_the_report_for_programs() -> None:
             }
         },
         "starting": ["ml-team/a"],
+        "cost": None,
         "notDone": [],
         "deployments": {"ml-team/qwen": {"wanted": 2, "placed": 1, "ready": 0, "conditions": [], "verdicts": {}}},
         "services": {

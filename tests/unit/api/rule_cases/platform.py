@@ -90,6 +90,13 @@ CLASSES: dict[str, Case] = {
     ),
     "ICL-N7": case(class_of(), f"{DEVICE}.claim", refused="Synthetic", accepted="DRA", at="spec.devices"),
     "ICL-N8": case(class_of(), f"{DEVICE}.capacity.memory.value", refused="80Gi", accepted="81559Mi"),
+    "ICL-X1": case(
+        changed(class_of(), "metadata.annotations", {}),
+        "metadata.annotations",
+        refused={"modelplane.ai/hourly-cost": "$12"},
+        accepted={"modelplane.ai/hourly-cost": "12.50"},
+        at="metadata.annotations[modelplane.ai/hourly-cost]",
+    ),
     "ICL-N9": case(
         class_of("GKE"), f"{DEVICE}.count", refused=4, accepted=8, at="spec.provisioning.gke.accelerator.count"
     ),

@@ -1,0 +1,30 @@
+"""One pass over a simulated fleet."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from simulation import Simulation
+
+from stacks import converge
+from stacks.converge import Options, Pass
+from stacks.engine import Engine
+from stacks.report import Report
+
+Run = Callable[..., Report]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run one pass, one stack at a time unless said otherwise; the simulation's `calls` are those of this pass."""
+
+    def passed(simulation: Simulation, **options: Any) -> Report:
+        monkeypatch.setattr(converge, "wait_for_change", simulation.wait_for_change)
+        monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
+        simulation.calls.clear()
+        settings = Options(**({"parallel": 1, "drain": 0} | options))
+        return Pass(
+            simulation.documents, cast("Engine", simulation), settings, lambda operation: None, lambda note: None
+        ).run()
+
+    return passed
