@@ -48,6 +48,12 @@ def reconcile(
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="STACK", help="Bring up this stack alone; may be repeated.")
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard", metavar="I/N", help="Bring up the I-th of N parts of the clusters; the first has the rest, too."
+        ),
+    ] = None,
     metrics_listen: Annotated[
         str | None,
         typer.Option("--metrics-listen", metavar="[HOST]:PORT", help="Serve metrics for Prometheus at /metrics."),
@@ -76,8 +82,19 @@ def reconcile(
     print_problems(documents.warnings)
     name = fleet_of(documents).name
     stacks = frozenset(each if each.startswith(f"{name}.") else f"{name}.{each}" for each in only or ())
-    limits = Limits(parallel=parallel, drift_interval=drift_interval, only=stacks)
+    limits = Limits(parallel=parallel, drift_interval=drift_interval, only=stacks, shard=_shard(shard))
     options = LoopOptions(limits=limits, interval=interval, once=once, go_on=(changed_only or not once) and not only)
     told = say if debug else None
     code = keep(place, documents, options, output=output, listen=metrics_listen, ready_file=ready_file, debug=told)
     raise typer.Exit(code)
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    from api.errors import InvocationError
+
+    if text is None:
+        return (1, 1)
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise InvocationError(f"{text} is no part of a fleet", hint="write --shard 2/3 for the second of three")
+    return (int(part), int(parts))

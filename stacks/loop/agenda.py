@@ -67,6 +67,8 @@ class Limits:
     """Between taking endpoints out of rotation and ending what is behind them."""
     only: frozenset[str] = frozenset()
     """Names of the only stacks to bring up; all where it is empty."""
+    shard: tuple[int, int] = (1, 1)
+    """Which part of so many, counted from 1, this loop brings up; the first has what belongs to no cluster."""
 
 
 def to_start(facts: Facts, limits: Limits, now: float) -> tuple[StackName, ...]:
@@ -133,7 +135,9 @@ def _is_done(asked: Asked, done: Asked) -> bool:
 
 
 def _is_meant(stack: StackName, limits: Limits) -> bool:
-    return not limits.only or str(stack) in limits.only
+    part, parts = limits.shard
+    own = 1 if stack.cluster is None else int(_spread(stack.cluster) * parts) + 1
+    return own == part and (not limits.only or str(stack) in limits.only)
 
 
 def _has_room(stack: StackName, running: Iterable[StackName], limits: Limits) -> bool:

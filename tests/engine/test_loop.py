@@ -237,3 +237,22 @@ def test_the_loop_and_another_command_take_turns(fleet: Fleet) -> None:
     with fleet.looping():
         up = fleet.run("up")
         assert up.code in {0, 24}, up.err
+
+
+def test_hours_worth_of_passes_leave_memory_handles_and_disk_flat(fleet: Fleet) -> None:
+    """Every stack is looked at again and again without a pause, as often as in hours of the default."""
+    samples: list[tuple[int, int, int]] = []
+    with fleet.looping("--drift-interval", "1s"):
+        process = Path(f"/proc/{fleet.process.pid}")
+        for goal in range(40, 281, 40):
+            until(lambda goal=goal: fleet.told().count(" up ") >= goal, f"{goal} operations", fleet.told, 900)
+            memory = int((process / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
+            handles = len(list((process / "fd").iterdir()))
+            files = sum(1 for _ in (fleet.directory / ".modelplane" / "state").rglob("*"))
+            samples.append((memory, handles, files))
+    sys.stderr.write(f"MiB, handles and files of the state after each 40 operations: {samples}\n")
+    early, late = samples[2], samples[-1]
+    assert late[0] <= early[0] * 1.15 + 5, samples
+    assert late[1] <= early[1] + 10, samples
+    assert late[2] <= 9 * 6 * 25, "history is pruned"
+    assert "failed" not in fleet.told()

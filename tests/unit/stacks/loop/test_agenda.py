@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.names import StackName
@@ -206,3 +206,27 @@ def test_whatever_happens_lanes_stay_within_bounds_and_something_always_follows(
         if stack in facts.leaving:
             assert ROUTING not in together
     assert found or running or is_settled(facts, limits) or wakes_at(facts, limits, NOW) < math.inf
+
+
+cluster_names = st.lists(st.text("abcdefgh-", min_size=1, max_size=12), min_size=1, max_size=12, unique=True)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 7), cluster_names)
+def test_shards_bring_up_everything_once_and_a_cluster_s_stacks_together(parts: int, names: list[str]) -> None:
+    pairs = {name: {StackName("f", kind, name) for kind in ("cluster", "workloads")} for name in names}
+    stacks = [GATEWAY, PLACEMENT, ROUTING, *(stack for pair in pairs.values() for stack in pair)]
+    facts = Facts(asked=dict.fromkeys(stacks, OTHER), done=dict.fromkeys(stacks, FRESH))
+    whole = replace(LIMITS, parallel=1000)
+    shards = [is_meant_by(facts, replace(whole, shard=(part, parts))) for part in range(1, parts + 1)]
+    assert sorted(map(str, set().union(*shards))) == sorted(map(str, stacks))
+    assert sum(map(len, shards)) == len(stacks)
+    assert {GATEWAY, PLACEMENT, ROUTING} <= shards[0]
+    for pair in pairs.values():
+        assert [pair & shard for shard in shards if pair & shard] == [pair]
+
+
+def is_meant_by(facts: Facts, limits: Limits) -> set[StackName]:
+    """Everything that is started sooner or later: each stack asked for alone."""
+    alone = (replace(facts, asked={**dict.fromkeys(facts.asked, AS_IT_WAS), stack: OTHER}) for stack in facts.asked)
+    return {stack for each in alone for stack in to_start(each, limits, NOW)}
