@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(1800)
 
 EAST, WEST = "gpu-us-east", "gpu-eu-west"
 HOLD = "local.modelplane.ai/hold"
+ENGINES = ("-l", "modelplane.ai/workload")
 SOMEBODY = "--field-manager=somebody"
 OURS = "modelplane.ai/fleet=demo"
 LONG = 300.0
@@ -93,8 +94,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 def test_a_sick_pod_leaves_its_url_within_seconds_and_comes_back(
     fleet: Fleet, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
-    pod = fleet.one(EAST, "pods")
-    uid = fleet.objects(EAST, "pods")[0]["metadata"]["uid"]
+    pod = fleet.one(EAST, "pods", *ENGINES)
+    uid = fleet.objects(EAST, "pods", *ENGINES)[0]["metadata"]["uid"]
     seconds: list[float] = []
     with fleet.looping():
         for _ in range(3):
@@ -104,7 +105,7 @@ def test_a_sick_pod_leaves_its_url_within_seconds_and_comes_back(
             seconds.append(until(lambda: fleet.backends() == 2, "the endpoint to come back", fleet.told))
     record_testsuite_property("seconds_to_withdraw_and_return", [round(each, 1) for each in seconds])
     sys.stderr.write(f"seconds out and back: {[round(each, 1) for each in seconds]}\n")
-    [after] = fleet.objects(EAST, "pods")
+    [after] = fleet.objects(EAST, "pods", *ENGINES)
     assert (after["metadata"]["uid"], after["metadata"]["name"]) == (uid, pod), "no restart, no move"
     assert max(seconds) < 90, "far above what it takes; a machine under load is no failure"
 
@@ -197,7 +198,7 @@ def test_a_damaged_directory_deletes_nothing_and_the_loop_recovers(fleet: Fleet)
         whole = files[fleet.directory / "mock-demo.yaml"]
         (fleet.directory / "mock-demo.yaml").write_text(whole[: len(whole) // 2])
         until(lambda: "MP104" in fleet.told() or "MP130" in fleet.told() or "MP111" in fleet.told(), "it", fleet.told)
-        pod = fleet.one(EAST, "pods")
+        pod = fleet.one(EAST, "pods", *ENGINES)
         fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}=true")
         until(lambda: fleet.backends() == 1, "a withdrawal by the last good documents", fleet.told)
         fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}-")
@@ -229,7 +230,7 @@ def dead(fleet: Fleet) -> bool:
 
 
 def intervals(fleet: Fleet, cluster: str) -> set[str]:
-    pods = fleet.objects(cluster, "pods")
+    pods = fleet.objects(cluster, "pods", *ENGINES)
     return {pod["metadata"]["annotations"].get("local.modelplane.ai/token-interval", "") for pod in pods}
 
 
