@@ -6,7 +6,7 @@ successor waits for its nodes, or that has none, leaves at once; any other stays
 use (design, "Retiring").
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, cast
@@ -14,6 +14,7 @@ from typing import Literal, cast
 from api import names
 from api.documents import FleetDocuments
 from api.routing import MOST_BACKENDS, Address, endpoint_address
+from api.selection import LabelIndex
 from api.terms import LabelSelector
 from components.weights import spread
 from programs.outputs import (
@@ -147,8 +148,12 @@ def plan_routing(documents: FleetDocuments, ledger: Ledger, observed: Observed, 
         for _, document in sorted(documents.endpoints.items())
     )
     endpoints = tuple(sorted([*in_use.values(), *written], key=lambda endpoint: endpoint.key))
+    selectable = {
+        namespace: _Selectable(each for each in endpoints if each.namespace == namespace)
+        for namespace in sorted({endpoint.namespace for endpoint in endpoints})
+    }
     routes = tuple(
-        _route(namespace, name, document.spec.endpoints, endpoints)
+        _route(namespace, name, document.spec.endpoints, selectable.get(namespace, _Selectable(())))
         for (namespace, name), document in sorted(documents.services.items())
     )
     withdrawn = tuple(sorted(set(entries) - set(in_use)))
@@ -214,14 +219,26 @@ def is_delete_first(entry: LedgerReplica, entries: Mapping[str, LedgerReplica]) 
     return False
 
 
-def _route(namespace: str, name: str, document_entries: Sequence[object], endpoints: Sequence[Endpoint]) -> Route:
+class _Selectable:
+    """Endpoints of one namespace, found by their labels."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._by_key = {endpoint.key: endpoint for endpoint in endpoints}
+        self._index = LabelIndex((key, endpoint.labels) for key, endpoint in self._by_key.items())
+
+    def by(self, selector: LabelSelector) -> list[Endpoint]:
+        """Those that a selector takes, in order of their keys."""
+        return [self._by_key[key] for key in sorted(self._index.selected(selector))]
+
+
+def _route(namespace: str, name: str, document_entries: Sequence[object], endpoints: _Selectable) -> Route:
     """First match wins: an endpoint belongs to the first entry that selects it, in the service's namespace only."""
     taken: dict[str, int] = {}
     groups: list[tuple[int, list[Endpoint]]] = []
     notes = []
     for position, entry in enumerate(document_entries):
         weight, selector = entry.weight, entry.selector  # type: ignore[attr-defined]  # ServiceEntry
-        found = [each for each in endpoints if each.namespace == namespace and selects(selector, each.labels)]
+        found = endpoints.by(selector)
         notes += [
             f"endpoints[{position}] matches {each.key} too, which belongs to endpoints[{taken[each.key]}]"
             for each in found
@@ -242,8 +259,3 @@ def _route(namespace: str, name: str, document_entries: Sequence[object], endpoi
     return Route(
         namespace=namespace, name=name, backends=backends, empty_entries=empty, matched=len(taken), notes=tuple(notes)
     )
-
-
-def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Whether all pairs of the selector are among the labels."""
-    return all(labels.get(key) == value for key, value in selector.match_labels.items())

@@ -177,7 +177,7 @@ class Loop:
             asked=wanted,
             done=dict(self.done),
             running=frozenset(self._running),
-            endpoints=asked.endpoints(world),
+            endpoints=asked.endpoints(world) if any(self._running.values()) else frozenset(),
             leaving={**asked.leaving(world), **self._running},
             withdrawn_at=self._withdrawn_at,
         )
@@ -300,8 +300,7 @@ class Loop:
             self.directory.look()
             if self.trouble is not None:
                 self.directory.again()
-        if not self._locked:
-            self._renew_foreign()
+        self._renew_foreign()
 
     def _take_documents(self) -> None:
         if self.directory is None:
@@ -349,7 +348,7 @@ class Loop:
         self._held_stacks = {stack: count for stack, count in self.engine.stacks().items() if stack.fleet == self.fleet}
         changed = [
             stack
-            for stack in self._held_stacks
+            for stack in self._held_stacks.keys() - self._running.keys()
             if now is None or before is None or now.get(str(stack)) != before.get(str(stack))
         ]
         self.view.renew_all(changed, self.options.limits.parallel)
