@@ -1,7 +1,5 @@
 """`modelplane status`: the fleet as its stacks last exported it."""
 
-from typing import Any
-
 import typer
 
 from cli.options import FleetPaths, Output, OutputFormat
@@ -22,7 +20,6 @@ def status(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> Non
     """
     from datetime import UTC, datetime
 
-    from api.errors import ModelplaneError
     from cli.fleet import fleet_of, load_leniently, place_of
     from cli.printing import data, print_error, print_plain, say
     from cli.tables import status_tables
@@ -32,15 +29,7 @@ def status(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> Non
     place = place_of(fleet)
     documents = load_leniently(place)
     name = fleet_of(documents).name
-    environment = environment_of(place.directory)
-    shown: list[dict[str, Any]] = []
-    problems: list[ModelplaneError] = []
-    if state.has_state(environment):
-        from stacks.engine import Engine
-        from stacks.status import objects
-
-        outputs, problems = state.observe(Engine(environment, documents), name)
-        shown = objects(documents, outputs)
+    shown, problems = state.shown(environment_of(place.directory), documents, name)
     if output is not Output.TABLE:
         print_plain({"apiVersion": "v1", "kind": "List", "items": shown}, output)
     elif shown:

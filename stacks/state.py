@@ -120,6 +120,19 @@ PLACEHOLDER = "[secret]"
 """What the Pulumi CLI shows in place of a secret output, whatever its type."""
 
 
+def shown(
+    environment: Environment, documents: "FleetDocuments", fleet: str
+) -> "tuple[list[dict[str, Any]], list[ModelplaneError]]":
+    """Every object of a fleet as its stacks last exported it, and why some stacks cannot be read."""
+    if not has_state(environment):
+        return [], []
+    from stacks.engine import Engine
+    from stacks.status import objects
+
+    outputs, problems = observe(Engine(environment, documents), fleet)
+    return objects(documents, outputs), problems
+
+
 def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[ModelplaneError]]":
     """Last outputs of all stacks of a fleet, secrets left out, and why some of them cannot be read."""
     from programs.outputs import (

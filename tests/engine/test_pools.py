@@ -5,6 +5,7 @@ controller, schedulers with device claims. The one stand-in resolves pools for E
 """
 
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -216,7 +217,7 @@ def test_a_second_up_changes_nothing(fleet: Scratch) -> None:
 
 
 def test_a_picker_that_is_down_takes_its_replica_out_and_is_named(fleet: Scratch) -> None:
-    [picker] = [pod for pod in pods(fleet, "app") if pod["metadata"]["name"].startswith("pair-")]
+    [picker] = [pod for pod in pods(fleet, "app") if re.match(r"pair-.*-epp-", pod["metadata"]["name"])]
     name = picker["metadata"]["name"]
     hold = ("annotate", "pod", "-n", "ml-team", name)
     fleet.kubectl(EAST, *hold, "local.modelplane.ai/hold=true")
