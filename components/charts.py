@@ -51,7 +51,12 @@ STACK_CHARTS: Mapping[Stack, tuple[str, ...]] = {
 }
 """Charts of each serving stack. A cluster's gangs run on LeaderWorkerSet or on Grove and KAI, never on both."""
 
+POOL_READERS = "pool-readers"
+"""Key of the binding that lets Envoy Gateway read InferencePools; the AI gateway's chart brings one only after it."""
+
 NEEDS: Mapping[str, tuple[str, ...]] = {
+    # It watches the pools that routes lead to, and is not ready before it may and can.
+    "envoy-gateway": ("gateway-api-inference-extension", POOL_READERS),
     "ai-gateway-crds": ("envoy-gateway",),
     "ai-gateway": ("envoy-gateway", "ai-gateway-crds", "gateway-api-inference-extension"),
     "dra-driver": ("node-feature-discovery",),
@@ -140,13 +145,13 @@ def _values(key: str, settings: ServingStackSettings, driver_root: str) -> Plain
     values = CHART_VALUES.get(key, {})
     if key == "dra-driver" and driver_root != "/":
         return {**values, "nvidiaDriverRoot": driver_root}
-    if key == "envoy-gateway" and not _resolves_pools(settings):
+    if key == "envoy-gateway" and not resolves_pools(settings):
         config = {name: value for name, value in values["config"]["envoyGateway"].items() if name != "extensionManager"}
         return {**values, "config": {"envoyGateway": config}}
     return values
 
 
-def _resolves_pools(settings: ServingStackSettings) -> bool:
+def resolves_pools(settings: ServingStackSettings) -> bool:
     """Whether an AI gateway answers Envoy Gateway. With none behind its address, no proxy would get a listener."""
     return settings.inference_pools or settings.charts.get("ai-gateway", Chart()).enabled
 

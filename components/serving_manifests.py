@@ -63,6 +63,35 @@ def envoy_class(name: str, labels: Labels) -> Plain:
     return gateway_class(name, ENVOY_CONTROLLER, labels, parameters)
 
 
+def pool_readers(namespace: str, labels: Labels) -> tuple[Plain, Plain]:
+    """What lets Envoy Gateway watch InferencePools: a role and its binding.
+
+    Envoy Gateway is ready once it watches everything that routes may lead to. The AI gateway's chart brings the same
+    rights, and is installed when Envoy Gateway is ready: without these each would wait for the other.
+    """
+    name = "modelplane-pool-readers"
+    group = "rbac.authorization.k8s.io"
+    rule = {
+        "apiGroups": ["inference.networking.k8s.io"],
+        "resources": ["inferencepools"],
+        "verbs": ["get", "list", "watch"],
+    }
+    role = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name, "labels": labels},
+        "rules": [rule],
+    }
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name, "labels": labels},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": "envoy-gateway", "namespace": namespace}],
+    }
+    return role, binding
+
+
 def critical_pods(namespace: str, labels: Labels) -> Plain:
     """The quota without which GKE admits no critical pods, as the device driver's are; elsewhere it only grants."""
     selector = {

@@ -9,7 +9,15 @@ from api.fleets import FleetGateway, ServingStackSettings
 from api.routing import Traefik
 from api.terms import Stack
 from api.versions import GATEWAY_API, MODEL_EXPRESS
-from components.charts import NAMESPACES, HelmRelease, Mirrors, hub_releases, serving_releases
+from components.charts import (
+    NAMESPACES,
+    POOL_READERS,
+    HelmRelease,
+    Mirrors,
+    hub_releases,
+    resolves_pools,
+    serving_releases,
+)
 from components.definitions import applied, serving_definitions
 from components.gateway_manifests import HUB_LISTENER_PORT, gateway
 from components.installation import Part
@@ -22,6 +30,7 @@ from components.serving_manifests import (
     envoy_proxy,
     gateway_class,
     model_express,
+    pool_readers,
     queue,
 )
 from components.shares import GatewayService
@@ -119,6 +128,14 @@ def _expanded(need: str, site: Site) -> tuple[str, ...]:
 
 
 def _envoy(settings: ServingStackSettings, site: Site) -> Iterator[Part]:
+    if resolves_pools(settings):
+        for manifest in pool_readers(NAMESPACES["envoy-gateway"], site.labels):
+            is_role = manifest["kind"] == "ClusterRole"
+            yield Part(
+                key="pool-reading" if is_role else POOL_READERS,
+                content=manifest,
+                needs=() if is_role else ("pool-reading",),
+            )
     yield Part(key="envoy-proxy", content=envoy_proxy(site.labels), needs=("envoy-gateway",))
     manifest = envoy_class(settings.gateway_class_name, site.labels)
     yield Part(key="gateway-class", content=manifest, needs=("envoy-gateway", "envoy-proxy"))

@@ -29,6 +29,8 @@ _SOON, _LATER = 0.5, 10.0
 _FRESH_SECONDS = 30.0
 _LONGEST_PAUSE = 10.0
 _PROBE_SECONDS = 2.0
+_LIVENESS_SECONDS = 5.0
+_PATIENCE_SECONDS = 40.0
 
 _numbers = itertools.count(1)
 
@@ -147,19 +149,32 @@ async def _keep_told(pod: RealPod, place: Place) -> None:
 async def _is_ready(address: str, container: Container) -> bool:
     if container.probe is None:
         return await asyncio.to_thread(lambda: all(_is_open(address, port) for port in container.ports))
-    port, path = container.probe
+    return await asyncio.to_thread(_is_ok, address, *container.probe)
 
-    def ask() -> bool:
-        connection = http.client.HTTPConnection(address, port, timeout=_PROBE_SECONDS)
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
 
-    return await asyncio.to_thread(ask)
+def _is_ok(address: str, port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection(address, port, timeout=_PROBE_SECONDS)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+async def _wait_for_end(address: str, container: Container, process: asyncio.subprocess.Process) -> int:
+    """Wait until the program has ended, or has not answered its liveness probe for too long."""
+    answered = time.monotonic()
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LIVENESS_SECONDS):
+                return await process.wait()
+        if container.liveness is None or await asyncio.to_thread(_is_ok, address, *container.liveness):
+            answered = time.monotonic()
+        elif time.monotonic() - answered > _PATIENCE_SECONDS:
+            await _end(process)
+            return 1
 
 
 def _is_open(address: str, port: int) -> bool:
@@ -192,7 +207,7 @@ async def _run_container(
         process = await _start(request, log, network)
         running(container.name, process.pid)
         try:
-            code = await process.wait()
+            code = await _wait_for_end(pod.address, container, process)
         finally:
             running(container.name, None)
             await _end(process)

@@ -38,6 +38,8 @@ class Container:
     mounts: tuple[Mount, ...]
     probe: tuple[int, str] | None = None
     """Port and path that answer 200 once the program is ready."""
+    liveness: tuple[int, str] | None = None
+    """Port and path that answer 200 while the program lives."""
     ports: tuple[int, ...] = ()
     """Where it listens; a program without a probe is taken as ready once all of them are open."""
 
@@ -136,14 +138,15 @@ def _container(pod: RealPod, document: Plain, program: Program) -> Container:
             Mount(path=mount["mountPath"], volume=mount["name"], inside=mount.get("subPath", ""))
             for mount in document.get("volumeMounts") or []
         ),
-        probe=_probe(document, pod.ports),
+        probe=_probe(document, "readinessProbe", pod.ports),
+        liveness=_probe(document, "livenessProbe", pod.ports),
         ports=tuple(port["containerPort"] for port in document.get("ports") or []),
     )
 
 
-def _probe(document: Plain, ports: Mapping[str, int]) -> tuple[int, str] | None:
-    """The HTTP readiness probe; other ways of probing are not known here."""
-    asked = (document.get("readinessProbe") or {}).get("httpGet")
+def _probe(document: Plain, kind: str, ports: Mapping[str, int]) -> tuple[int, str] | None:
+    """A probe by HTTP; other ways of probing are not known here."""
+    asked = (document.get(kind) or {}).get("httpGet")
     if asked is None:
         return None
     port = asked["port"]

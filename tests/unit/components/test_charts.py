@@ -96,7 +96,7 @@ def test_every_chart_of_a_serving_cluster_can_be_set_in_the_fleet() -> None:
 
 NEEDS = {
     "cert-manager": (),
-    "envoy-gateway": (),
+    "envoy-gateway": ("gateway-api-inference-extension", "pool-readers"),
     "ai-gateway-crds": ("envoy-gateway",),
     "ai-gateway": ("envoy-gateway", "ai-gateway-crds", "gateway-api-inference-extension"),
     "prometheus": (),
