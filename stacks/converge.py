@@ -7,6 +7,7 @@ One stack's failure is its own: the others go on.
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -40,6 +41,8 @@ from stacks.view import View
 from stacks.waiting import counted_text, is_under_way, waiting_for_cache, waiting_for_replica
 
 MOST_ROUNDS = 500
+MOST_SEEN_READY = 3
+"""How often one replica is waited for that was seen to be ready and was not any more when its stack looked."""
 DRAIN_SECONDS = 5.0
 """Between taking endpoints out of rotation and ending what is behind them: a gateway applies routes within two."""
 PATIENCE_SECONDS = 60.0
@@ -88,7 +91,7 @@ class Pass:
         self._note = on_note
         self._on_operation = on_operation
         self._gone_quiet: set[str] = set()
-        self._seen_ready: set[tuple[str, str]] = set()
+        self._seen_ready: Counter[tuple[str, str]] = Counter()
         self._broken: set[str] = set()
         self._emptied: dict[str, frozenset[str]] = {}
         self._drained_at = -math.inf
@@ -257,7 +260,12 @@ class Pass:
         waited: dict[str, dict[Waiting, str]] = {}
         for name, entries in self._starting().items():
             stack = self._stack_of(name)
-            waited[name] = {waiting_for_replica(entry, stack): template_hash(entry) for entry in entries}
+            states = self.view.get(WorkloadsOutputs, "workloads", name)
+            pickers = {key for key, state in states.replicas.items() if state.picker is not None} if states else set()
+            waited[name] = {
+                waiting_for_replica(entry, stack, has_picker=entry.key in pickers): template_hash(entry)
+                for entry in entries
+            }
         for name in self._serving_clusters():
             states = self.view.get(WorkloadsOutputs, "workloads", name)
             staging = {key: state for key, state in (states.caches if states else {}).items() if is_under_way(state)}
@@ -265,7 +273,11 @@ class Pass:
             if found:
                 waited[name] = {**waited.get(name, {}), **found}
         return {
-            name: {waiting: what for waiting, what in found.items() if (waiting.key, what) not in self._seen_ready}
+            name: {
+                waiting: what
+                for waiting, what in found.items()
+                if self._seen_ready[waiting.key, what] < MOST_SEEN_READY
+            }
             for name, found in waited.items()
             if name not in self._gone_quiet
         }
@@ -291,9 +303,9 @@ class Pass:
             self._gone_quiet |= set(waited)
             return False
         told = {key for keys in changed.values() for key in keys}
-        self._seen_ready |= {
+        self._seen_ready.update(
             (waiting.key, what) for found in waited.values() for waiting, what in found.items() if waiting.key in told
-        }
+        )
         self._workloads(changed)
         return True
 

@@ -19,6 +19,7 @@ HTTPRoute = create_namespaced_resource("gateway.networking.k8s.io", "v1", "HTTPR
 _KINDS: dict[str, Any] = {
     "": Deployment,
     "Deployment": Deployment,
+    "Picker": Deployment,
     "Job": Job,
     "LeaderWorkerSet": create_namespaced_resource(
         "leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"

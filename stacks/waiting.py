@@ -11,10 +11,11 @@ from stacks.live import Waiting
 _CACHE = "cache "
 
 
-def waiting_for_replica(entry: LedgerReplica, stack: Stack) -> Waiting:
-    """All workloads of a replica."""
-    found = [workload_name(entry.name, engine, stack) for engine in entry.engines]
-    return Waiting(key=entry.key, namespace=entry.namespace, workloads=tuple("/".join(each) for each in found))
+def waiting_for_replica(entry: LedgerReplica, stack: Stack, *, has_picker: bool) -> Waiting:
+    """All workloads of a replica, and its endpoint picker where it has one."""
+    found = ["/".join(workload_name(entry.name, engine, stack)) for engine in entry.engines]
+    pickers = [f"Picker/{names.endpoint_picker(entry.name)}"] if has_picker else []
+    return Waiting(key=entry.key, namespace=entry.namespace, workloads=(*found, *pickers))
 
 
 def waiting_for_cache(key: str) -> Waiting:

@@ -29,6 +29,7 @@ _SOON, _LATER = 0.5, 10.0
 _FRESH_SECONDS = 30.0
 _LONGEST_PAUSE = 10.0
 _PROBE_SECONDS = 2.0
+_FAILURES = 3
 _LIVENESS_SECONDS = 5.0
 _PATIENCE_SECONDS = 40.0
 
@@ -135,14 +136,20 @@ async def _keep_filled(pod: RealPod, place: Place, folder: Path, ready: asyncio.
 
 
 async def _keep_told(pod: RealPod, place: Place) -> None:
-    """Ask the programs whether they are ready, and say on the pod when that has changed."""
+    """Ask the programs whether they are ready, and say on the pod when that has changed.
+
+    One that was ready is not any more after as many failures as a kubelet waits for.
+    """
     told = False
+    failures = 0
     while not pod.is_job:
         answers = [await _is_ready(pod.address, container) for container in pod.containers]
-        if all(answers) != told:
+        failures = 0 if all(answers) else failures + 1
+        is_ready = failures == 0 or (told and failures < _FAILURES)
+        if is_ready != told:
             with suppress(Refused, OSError, http.client.HTTPException):
-                await _tell(pod, place, is_started=all(answers))
-                told = all(answers)
+                await _tell(pod, place, is_started=is_ready)
+                told = is_ready
         await asyncio.sleep(_LATER / 4 if told else _SOON)
 
 
