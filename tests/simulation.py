@@ -68,6 +68,8 @@ class Simulation:
     """Pools that their cloud does not give, by cluster; the rest of the cluster is made."""
     never_ready: set[str] = field(default_factory=set)
     """Deployments whose pods never become ready."""
+    moments: int = 0
+    """How many waits end with what was ready for a moment only."""
     slow: dict[str, Event] = field(default_factory=dict)
     """Stacks whose operations last until something happens."""
     unreachable: set[str] = field(default_factory=set)
@@ -139,12 +141,14 @@ class Simulation:
     ) -> dict[str, set[str]]:
         """In the place of the driver's own: what is waited for becomes ready at once, if it ever does."""
         self.calls.append("wait")
+        is_lasting = self.moments <= 0
+        self.moments -= 1
         found: dict[str, set[str]] = {}
         for cluster, (_, waited) in clusters.items():
             for waiting in waited:
                 live = self.live[cluster].get(waiting.key)
                 if live and not self._is_of(waiting.key, self.never_ready):
-                    live.ready = True
+                    live.ready = is_lasting
                     found.setdefault(cluster, set()).add(waiting.key)
         return found
 

@@ -306,5 +306,13 @@ def test_every_operation_and_every_wait_is_told(monkeypatch: pytest.MonkeyPatch)
     assert notes == ["waiting for 2 replicas to become ready"]
 
 
+@pytest.mark.parametrize(("moments", "left"), [(0, 0), (2, 0), (9, 2)])
+def test_what_was_ready_for_a_moment_is_waited_for_again_a_few_times(run: Run, moments: int, left: int) -> None:
+    simulation = Simulation(FIRST)
+    simulation.moments = moments
+    assert len(run(simulation).starting) == left
+    assert simulation.calls.count("wait") == min(moments + 1, converge.MOST_SEEN_READY)
+
+
 def ledger(simulation: Simulation) -> Any:
     return simulation.read(PlacementOutputs, "placement").ledger.replicas
