@@ -1,6 +1,5 @@
 """`modelplane destroy`: take the whole fleet down, the URLs first and the clusters last."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,6 +33,7 @@ def destroy(
 
     Example: modelplane destroy -f examples/local --yes
     """
+    from cli.asking import refuse_silence
     from cli.fleet import fleet_of, load_leniently, place_of
     from cli.printing import print_plain, say
     from cli.progress import Clock, Progress
@@ -46,7 +46,7 @@ def destroy(
     from stacks.report import Report
 
     took = Clock()
-    _refuse_silence(yes=yes)
+    refuse_silence("destroy", yes=yes)
     place = place_of(fleet, ignore_unknown=ignore_unknown)
     documents = load_leniently(place)
     name = fleet_of(documents).name
@@ -73,24 +73,10 @@ def destroy(
     raise typer.Exit(report.exit_code)
 
 
-def _refuse_silence(*, yes: bool) -> None:
-    from api.errors import InvocationError
-
-    if not yes and not _is_terminal():
-        raise InvocationError("destroy asks first, and here is no terminal to ask on", hint="give --yes")
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def _ask(fleet: str, held: "dict[StackName, int]") -> None:
-    from api.errors import Cancelled
+    from cli.asking import ask
     from cli.printing import counted, say, table
 
     say(table(("STACK", "RESOURCES"), ((str(stack), str(count)) for stack, count in held.items())))
     total = counted(sum(held.values()), "resource")
-    sys.stderr.write(f"Destroy {fleet}: {counted(len(held), 'stack')} with {total}? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise Cancelled("nothing was destroyed")
+    ask(f"Destroy {fleet}: {counted(len(held), 'stack')} with {total}?", "nothing was destroyed")

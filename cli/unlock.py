@@ -1,6 +1,5 @@
 """`modelplane unlock`: who holds which lock, and breaking those whose run is over."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,6 +35,7 @@ def unlock(
 
     Example: modelplane unlock -f examples/local --yes
     """
+    from cli.asking import ask, refuse_silence
     from cli.fleet import fleet_of, load_leniently, place_of
     from cli.printing import counted, data, print_plain, say, table
     from stacks import state
@@ -64,7 +64,9 @@ def unlock(
         say(f"not broken, a process of this machine works: {', '.join(alive)}; wait for it, or stop it with kill -INT")
         raise typer.Exit(HELD)
     if not yes:
-        _ask(counted(len(rows), "lock"))
+        question = f"Break {counted(len(rows), 'lock')}? Work of a run that still goes on can be lost."
+        refuse_silence("unlock", yes=yes)
+        ask(question, "nothing was broken")
     if holder:
         break_pass_lock(environment.folder)
     for stack in sorted({stack for stack, _ in held}, key=str):
@@ -106,14 +108,3 @@ def _state(owner: "Owner | None") -> str:
     if not owner.is_here:
         return "of another machine or user"
     return "its process is gone" if owner.is_dead else "running"
-
-
-def _ask(locks: str) -> None:
-    from api.errors import Cancelled, InvocationError
-
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InvocationError("unlock asks first, and here is no terminal to ask on", hint="give --yes")
-    sys.stderr.write(f"Break {locks}? Work of a run that still goes on can be lost. [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise Cancelled("nothing was broken")

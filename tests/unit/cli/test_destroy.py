@@ -67,7 +67,7 @@ def test_on_a_terminal_it_shows_what_goes_and_asks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal(typed))
-    monkeypatch.setattr("cli.destroy._is_terminal", lambda: True)
+    monkeypatch.setattr("cli.asking.is_terminal", lambda: True)
     done = run("destroy", "-f", fleet)
     assert (done.code, torn_down) == ended
     assert "demo.routing  9\n" in done.err
