@@ -63,7 +63,10 @@ def test_a_cache(snapshot: SnapshotAssertion) -> None:
     recording = ran("workloads.us", documents, others)
     assert recording.plain() == snapshot
     assert TOKEN not in str(recording.resources)
+    assert {"tokens", "secrets"} <= recording.secret
     found = WorkloadsOutputs.model_validate(recording.exports)
+    assert TOKEN not in repr(found)
+    assert found.tokens == {"ml-team/qwen": TOKEN}
     assert found.caches["ml-team/qwen"].phase == "Pending"
     assert found.replicas == {}
     assert [cache.clusters for cache in found.ledger.caches] == [("us",)]
@@ -80,6 +83,20 @@ def test_a_cache_that_is_staged_lets_its_replicas_start_and_needs_no_job() -> No
     assert [found.name for found in second.of_kind("ModelReplica")] == [CACHED.key]
     assert "cache:ml-team/qwen/volume" in second.one("ModelReplica").depends_on
     assert WorkloadsOutputs.model_validate(second.exports).caches["ml-team/qwen"] == state
+
+
+def test_a_failed_cache_is_tried_again_by_another_job_once_its_token_has_changed() -> None:
+    failed = {**BOUND, "Job": {"conditions": [{"type": "Failed", "status": "True"}]}}
+    others = with_cache(authSecret={"name": "hf"})
+    first = ran("workloads.us", a_directory(a_plain_secret("hf", HF_TOKEN=TOKEN)), others, status=failed)
+    last = WorkloadsOutputs.model_validate(first.exports)
+    assert last.caches["ml-team/qwen"].phase == "Failed"
+    again = {**others, "workloads.us": last}
+    same = ran("workloads.us", a_directory(a_plain_secret("hf", HF_TOKEN=TOKEN)), again, status=failed)
+    assert same.one("Job").plain() == first.one("Job").plain()
+    other = ran("workloads.us", a_directory(a_plain_secret("hf", HF_TOKEN="another")), again, status=failed)
+    template = other.one("Job").inputs["spec"]["template"]
+    assert template["metadata"]["annotations"] == {"modelplane.ai/attempt": "2"}
 
 
 def test_a_missing_token_is_named_and_its_volume_is_made_all_the_same() -> None:

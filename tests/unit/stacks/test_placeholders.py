@@ -19,8 +19,9 @@ def looked_at(outputs: Outputs, secret: str) -> Any:
     return read(lambda _: without_placeholders(plain, model), "demo.it", model)
 
 
-def test_carried_secrets_are_left_out() -> None:
-    assert looked_at(WORKLOADS, "secrets") == WORKLOADS
+@pytest.mark.parametrize("name", ["secrets", "tokens"])
+def test_carried_secrets_are_left_out(name: str) -> None:
+    assert looked_at(WORKLOADS, name) == WORKLOADS
 
 
 def test_a_text_that_is_needed_stays_a_placeholder() -> None:
