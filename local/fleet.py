@@ -32,6 +32,7 @@ STAND_INS = Path(__file__).parent / "charts"
 """Charts of our own under the names of ones that no tool brings."""
 
 _POLL_SECONDS = 0.1
+_MOST_RESTARTS = 2
 _PARALLEL = 3
 
 Progress = Callable[[str], None]
@@ -149,6 +150,11 @@ class _Start:
         self._ensure_clusters(sites)
         for program in traffic.programs(self._folder, list(sites.values()), self._toolbox, endpoint):
             traffic.ensure(program, self._folder, self._state, self._save, self._deadline, self._progress)
+        for _ in range(_MOST_RESTARTS):
+            if all(part.state == "running" for part in _statuses(self._state) if part.part in COMPONENTS):
+                break
+            # On a busy machine a controller may give up on its API server before that is ready.
+            self._ensure_clusters(sites)
         statuses = _statuses(self._state)
         for part in statuses:
             if part.state != "running":

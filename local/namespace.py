@@ -13,6 +13,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 from local import netlink
 
@@ -21,6 +22,8 @@ CLONE_NEWNET = 0x4000_0000
 CLONE_NEWNS = 0x0002_0000
 
 _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x4_0000
+
+Made = TypeVar("Made")
 
 LOCAL_RANGE = ("10.64.0.0", 10)
 
@@ -49,45 +52,45 @@ def beside(furnish: Callable[[], None]) -> int:
 
     The namespace lives as long as the file or a process in it. Raises OSError.
     """
-    made: list[int | OSError] = []
 
-    def make() -> None:
-        try:
-            _call("unshare", CLONE_NEWNET)
-            netlink.set_up("lo")
-            furnish()
-            made.append(os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
-        except OSError as error:
-            made.append(error)
+    def make() -> int:
+        _call("unshare", CLONE_NEWNET)
+        netlink.set_up("lo")
+        furnish()
+        return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
-    # A thread has a network namespace of its own, so this one alone goes into the new one.
-    thread = Thread(target=make)
-    thread.start()
-    thread.join()
-    if isinstance(made[0], OSError):
-        raise made[0]
-    return made[0]
+    return _aside(make)
 
 
 def listening(file: int, port: int) -> socket.socket:
     """A TCP socket that listens on all addresses of the network namespace of an open file; raises OSError."""
-    made: list[socket.socket | OSError] = []
 
-    def make() -> None:
+    def make() -> socket.socket:
+        _call("setns", file, CLONE_NEWNET)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("0.0.0.0", port))  # noqa: S104  the namespace is a pod's
+        return listener
+
+    return _aside(make)
+
+
+def _aside(work: Callable[[], Made]) -> Made:
+    """Do something in a thread of its own: a thread has a network namespace of its own. Raises OSError."""
+    made: list[Made] = []
+    failed: list[OSError] = []
+
+    def run() -> None:
         try:
-            _call("setns", file, CLONE_NEWNET)
-            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(("0.0.0.0", port))  # noqa: S104  the namespace is a pod's
-            made.append(listener)
+            made.append(work())
         except OSError as error:
-            made.append(error)
+            failed.append(error)
 
-    thread = Thread(target=make)
+    thread = Thread(target=run)
     thread.start()
     thread.join()
-    if isinstance(made[0], OSError):
-        raise made[0]
+    if failed:
+        raise failed[0]
     return made[0]
 
 

@@ -3,15 +3,25 @@
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 _RETRY_SECONDS = 0.5
 _LONGEST_LINE = 16 * 2**20
 
 Plain = Mapping[str, Any]
+
+
+class Follower(Protocol):
+    """Whoever is told of a collection's objects, by uid."""
+
+    def replace(self, documents: Mapping[str, Plain]) -> None:
+        """All objects as they are now."""
+
+    def change(self, uid: str, document: Plain | None) -> None:
+        """One object as it is now; None when it is gone."""
 
 
 def credentials(pki: Path) -> ssl.SSLContext:
@@ -21,33 +31,21 @@ def credentials(pki: Path) -> ssl.SSLContext:
     return context
 
 
-async def follow(
-    port: int,
-    context: ssl.SSLContext,
-    path: str,
-    replace: Callable[[Mapping[str, Plain]], None],
-    change: Callable[[str, Plain | None], None],
-) -> None:
-    """Tell `replace` all objects by uid, then `change` each that came, changed or went (None); for ever.
+async def follow(port: int, context: ssl.SSLContext, path: str, follower: Follower) -> None:
+    """Tell the follower of all objects, then of each that came, changed or went; for ever.
 
     The API server is on the loopback. An outage is waited out, after it everything is told anew.
     """
     while True:
         with suppress(OSError, asyncio.IncompleteReadError, ValueError, KeyError):
-            await _follow_once(port, context, path, replace, change)
+            await _follow_once(port, context, path, follower)
         await asyncio.sleep(_RETRY_SECONDS)
 
 
-async def _follow_once(
-    port: int,
-    context: ssl.SSLContext,
-    path: str,
-    replace: Callable[[Mapping[str, Plain]], None],
-    change: Callable[[str, Plain | None], None],
-) -> None:
+async def _follow_once(port: int, context: ssl.SSLContext, path: str, follower: Follower) -> None:
     """Until the API server ends the watch or says that it lost the thread."""
     listing = json.loads(b"".join([part async for part in _get(port, context, path)]))
-    replace({item["metadata"]["uid"]: item for item in listing["items"]})
+    follower.replace({item["metadata"]["uid"]: item for item in listing["items"]})
     version = listing["metadata"]["resourceVersion"]
     rest = b""
     async for part in _get(port, context, f"{path}?watch=1&allowWatchBookmarks=true&resourceVersion={version}"):
@@ -58,7 +56,7 @@ async def _follow_once(
                 return
             if event["type"] != "BOOKMARK":
                 document = event["object"]
-                change(document["metadata"]["uid"], None if event["type"] == "DELETED" else document)
+                follower.change(document["metadata"]["uid"], None if event["type"] == "DELETED" else document)
 
 
 async def _get(port: int, context: ssl.SSLContext, path: str) -> AsyncIterator[bytes]:

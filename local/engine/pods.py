@@ -112,17 +112,26 @@ def read_pod(cluster: str, document: Mapping[str, Any]) -> Pod | None:
     )
 
 
+class Watched:
+    """One cluster's pods on their way into the directory."""
+
+    def __init__(self, cluster: str, directory: Directory) -> None:
+        self._cluster = cluster
+        self._directory = directory
+
+    def replace(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
+        """All pods as they are now."""
+        pods = {uid: read_pod(self._cluster, document) for uid, document in documents.items()}
+        self._directory.replace(self._cluster, {uid: pod for uid, pod in pods.items() if pod})
+
+    def change(self, uid: str, document: Mapping[str, Any] | None) -> None:
+        """One pod as it is now; None when it is gone."""
+        self._directory.set(self._cluster, uid, read_pod(self._cluster, document) if document else None)
+
+
 async def watch(cluster: str, port: int, pki: Path, directory: Directory) -> None:
     """Keep the directory up to date with one API server, for ever; an outage is waited out."""
-
-    def replace(documents: Mapping[str, Mapping[str, Any]]) -> None:
-        pods = {uid: read_pod(cluster, document) for uid, document in documents.items()}
-        directory.replace(cluster, {uid: pod for uid, pod in pods.items() if pod})
-
-    def change(uid: str, document: Mapping[str, Any] | None) -> None:
-        directory.set(cluster, uid, read_pod(cluster, document) if document else None)
-
-    await watching.follow(port, watching.credentials(pki), "/api/v1/pods", replace, change)
+    await watching.follow(port, watching.credentials(pki), "/api/v1/pods", Watched(cluster, directory))
 
 
 def _owner(metadata: Mapping[str, Any]) -> str:

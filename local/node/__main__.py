@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from local.node import containers, services
 from local.node.containers import Place
 from local.node.engines import OnlyPod
 from local.node.pods import API_PORT, RealPod, read_pod
-from local.node.services import Proxy, Service
+from local.node.services import Proxy, Service, Ways
 
 LOOPBACK = "127.0.0.1"
 _KUBERNETES = ("default", "kubernetes")
@@ -31,68 +32,65 @@ _RETRY_SECONDS = 2.0
 Plain = Mapping[str, Any]
 
 
-class Cluster:
-    """One cluster's part of the node: its pods that run, and the Services that may lead to them."""
+class Services:
+    """The Services of one cluster, and the hosts file that names them."""
 
-    def __init__(self, name: str, port: int, place: Place, changed: asyncio.Event) -> None:
-        self.name = name
-        self.port = port
-        self.pods: dict[str, RealPod] = {}
-        self.services: dict[str, Service] = {}
-        self.pids: dict[tuple[str, str], int] = {}
+    def __init__(self, place: Place, changed: asyncio.Event) -> None:
+        self.known: dict[str, Service] = {}
         self._place = place
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._engines: dict[str, OnlyPod] = {}
         self._changed = changed
 
-    def replace_pods(self, documents: Mapping[str, Plain]) -> None:
-        """All pods as the API server lists them."""
-        for uid in {*self._tasks, *documents}:
-            self.change_pod(uid, documents.get(uid))
-
-    def change_pod(self, uid: str, document: Plain | None) -> None:
-        """One pod as it is now; None when it is gone."""
-        pod = read_pod(self.name, document) if document else None
-        task = self._tasks.get(uid)
-        if pod and document:
-            self._engines.setdefault(uid, OnlyPod()).pod = engine_pods.read_pod(self.name, document)
-        else:
-            self._engines.pop(uid, None)
-        if pod and task is None:
-            self.pods[uid] = pod
-            self._tasks[uid] = asyncio.create_task(self._run(pod, self._engines[uid]))
-        elif pod is None and task is not None:
-            self.pods.pop(uid, None)
-            self._tasks.pop(uid).cancel()
-        self._changed.set()
-
-    def replace_services(self, documents: Mapping[str, Plain]) -> None:
+    def replace(self, documents: Mapping[str, Plain]) -> None:
         """All Services as the API server lists them."""
-        self.services = {
-            uid: found for uid, document in documents.items() if (found := services.read_service(document))
-        }
-        self._services_changed()
+        self.known = {uid: found for uid, document in documents.items() if (found := services.read_service(document))}
+        self._tell()
 
-    def change_service(self, uid: str, document: Plain | None) -> None:
+    def change(self, uid: str, document: Plain | None) -> None:
         """One Service as it is now; None when it is gone."""
         found = services.read_service(document) if document else None
         if found:
-            self.services[uid] = found
+            self.known[uid] = found
         else:
-            self.services.pop(uid, None)
-        self._services_changed()
+            self.known.pop(uid, None)
+        self._tell()
 
-    def ways(self) -> services.Ways:
-        """Where this cluster's Services lead; that of the API server leads there."""
-        found = services.ways(self.services.values(), self.pods.values())
-        for service in self.services.values():
-            if (service.namespace, service.name) == _KUBERNETES:
-                found[service.address, API_PORT] = ((LOOPBACK, self.port),)
-        return found
-
-    def _services_changed(self) -> None:
+    def _tell(self) -> None:
         # The same file is written again, because containers see that file and no other of its name.
-        self._place.hosts.write_text(services.hosts(self.services.values()))
+        self._place.hosts.write_text(services.hosts(self.known.values()))
+        self._changed.set()
+
+
+class Pods:
+    """The pods of one cluster that run here."""
+
+    def __init__(self, cluster: str, place: Place, changed: asyncio.Event) -> None:
+        self.cluster = cluster
+        self.known: dict[str, RealPod] = {}
+        self.pids: dict[tuple[str, str], int] = {}
+        self._place = place
+        self._changed = changed
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._engines: dict[str, OnlyPod] = {}
+
+    def replace(self, documents: Mapping[str, Plain]) -> None:
+        """All pods as the API server lists them."""
+        for uid in {*self._tasks, *documents}:
+            self.change(uid, documents.get(uid))
+
+    def change(self, uid: str, document: Plain | None) -> None:
+        """One pod as it is now; None when it is gone."""
+        pod = read_pod(self.cluster, document) if document else None
+        task = self._tasks.get(uid)
+        if pod and document:
+            self._engines.setdefault(uid, OnlyPod()).pod = engine_pods.read_pod(self.cluster, document)
+        else:
+            self._engines.pop(uid, None)
+        if pod and task is None:
+            self.known[uid] = pod
+            self._tasks[uid] = asyncio.create_task(self._run(pod, self._engines[uid]))
+        elif pod is None and task is not None:
+            self.known.pop(uid, None)
+            self._tasks.pop(uid).cancel()
         self._changed.set()
 
     async def _run(self, pod: RealPod, engine: OnlyPod) -> None:
@@ -107,8 +105,26 @@ class Cluster:
             try:
                 return await containers.run(pod, self._place, running, engine)
             except* (OSError, Refused) as errors:
-                sys.stderr.write(f"{self.name}/{pod.namespace}/{pod.name}: {errors.exceptions}\n")
+                sys.stderr.write(f"{self.cluster}/{pod.namespace}/{pod.name}: {errors.exceptions}\n")
             await asyncio.sleep(_RETRY_SECONDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """One cluster's part of the node."""
+
+    port: int
+    pods: Pods
+    services: Services
+
+    def ways(self) -> Ways:
+        """Where this cluster's Services lead; that of the API server leads there."""
+        known = self.services.known.values()
+        found = services.ways(known, self.pods.known.values())
+        for service in known:
+            if (service.namespace, service.name) == _KUBERNETES:
+                found[service.address, API_PORT] = ((LOOPBACK, self.port),)
+        return found
 
 
 async def run(configuration: dict[str, Any]) -> None:
@@ -123,13 +139,10 @@ async def run(configuration: dict[str, Any]) -> None:
             server = ApiServer(found["name"], found["port"], pki)
             place = Place(server=server, folder=folder / found["name"], logs=logs, tools=configuration["tools"])
             place.folder.mkdir(mode=0o700, parents=True)
-            cluster = Cluster(found["name"], found["port"], place, changed)
-            clusters.append(cluster)
-            follow = (found["port"], watching.credentials(pki))
-            group.create_task(
-                watching.follow(*follow, "/api/v1/services", cluster.replace_services, cluster.change_service)
-            )
-            group.create_task(watching.follow(*follow, "/api/v1/pods", cluster.replace_pods, cluster.change_pod))
+            pods, known = Pods(found["name"], place, changed), Services(place, changed)
+            clusters.append(Cluster(port=found["port"], pods=pods, services=known))
+            for path, follower in (("/api/v1/services", known), ("/api/v1/pods", pods)):
+                group.create_task(watching.follow(found["port"], watching.credentials(pki), path, follower))
         group.create_task(_tell(configuration["port"], clusters))
         proxy = Proxy()
         while True:
@@ -143,9 +156,9 @@ async def _tell(port: int, clusters: list[Cluster]) -> None:
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         running = [
-            {"cluster": cluster.name, "pod": pod, "container": container, "pid": pid}
+            {"cluster": cluster.pods.cluster, "pod": pod, "container": container, "pid": pid}
             for cluster in clusters
-            for (pod, container), pid in sorted(cluster.pids.items())
+            for (pod, container), pid in sorted(cluster.pods.pids.items())
         ]
         body = json.dumps(running).encode()
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
