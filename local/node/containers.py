@@ -90,7 +90,9 @@ def _network(pod: RealPod, stack: ExitStack) -> int:
     network = namespace.beside(furnish)
     stack.callback(os.close, network)
     netlink.set_up(name)
-    netlink.forward(name)
+    with suppress(OSError):
+        # Where /proc/sys cannot be written, pods that run here reach everything but each other.
+        netlink.forward(name)
     netlink.add_host_route(pod.address, name, NODE_ADDRESS)
     return network
 
