@@ -27,7 +27,7 @@ from stacks.charts import chart_failure
 from stacks.command import EngineKilled, RunningEngines
 from stacks.drift import Drift
 from stacks.environment import BACKEND, PROJECT, Environment, plugin_variables
-from stacks.events import Watch, first_line
+from stacks.events import LOOK, REFRESH, Watch, first_line
 from stacks.interrupt import Stop
 from stacks.lean import LeanStack, pulumi_command
 from stacks.pending import kubeconfigs_of, stack_outputs
@@ -319,7 +319,7 @@ class Engine:
         """Run an operation, with what a killed run left settled before; a preview changes nothing, and leaves that."""
         if self._stop.requested:
             return not_begun(stack, action)
-        watch = Watch(self._debug)
+        watch = Watch(self._debug, LOOK if action == "look" else REFRESH)
         started = time.monotonic()
         error: ModelplaneError | None = None
         try:

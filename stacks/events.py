@@ -1,7 +1,7 @@
 """What an operation told while it ran: resources and what happened to them, errors and warnings."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from pulumi.automation.events import EngineEvent, StepEventMetadata
@@ -18,10 +18,14 @@ _PASSED_OVER = ("pulumi-resource-kubernetes from $PATH", "resource plugin kubern
 """What the engine says of a provider that was built rather than fetched."""
 
 
+REFRESH, LOOK = frozenset({"refresh"}), frozenset({"update", "delete"})
+"""Steps that tell of drift: those of a refresh before an operation, and of one that is only a look."""
+
+
 class Watch:
     """Collects steps and messages out of the engine's events."""
 
-    def __init__(self, debug: Callable[[str], None] | None) -> None:
+    def __init__(self, debug: Callable[[str], None] | None, found_by: Collection[str] = REFRESH) -> None:
         self._steps: list[Step] = []
         self.errors: list[str] = []
         self.warnings: list[str] = []
@@ -34,6 +38,7 @@ class Watch:
         self.failed_releases: list[dict[str, Any]] = []
         """Helm releases that could not be installed, upgraded or removed."""
         self._debug = debug
+        self._found_by = found_by
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -47,7 +52,7 @@ class Watch:
             operation = str(getattr(told.op, "value", told.op))
             step = step_of(told.urn, told.type, operation, told.detailed_diff or ())
             self._steps += [step] if step else []
-            if operation == "refresh":
+            if operation in self._found_by:
                 self.drift += drift_of(told)
         if event.res_op_failed_event is not None:
             told = event.res_op_failed_event.metadata

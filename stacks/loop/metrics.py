@@ -58,7 +58,7 @@ class Ran:
     @property
     def drift(self) -> Mapping[str, int]:
         """How much the last look at each stack found, by class."""
-        total = sum(self._drift.values(), Counts())
+        total = sum(list(self._drift.values()), Counts())
         return {str(each): total[str(each)] for each in DriftClass}
 
 
@@ -87,7 +87,9 @@ class FleetCollector(Collector):
         yield _family("cluster_reachable", "Whether a cluster answers.", ("cluster",), answers)
         drift = {(name,): float(count) for name, count in self._ran.drift.items()}
         yield _family("drift", "Differences that the last look at each stack found, by class.", ("class",), drift)
-        failing = {(str(stack),): float(done.failures) for stack, done in sorted(self._loop.done.items(), key=str)}
+        failing = {
+            (str(stack),): float(done.failures) for stack, done in sorted(dict(self._loop.done).items(), key=str)
+        }
         yield _family("stack_failures", "How often a stack failed in a row.", ("stack",), failing)
         yield _family("clusters_held", "Clusters that left the documents and are held.", (), {(): len(self._loop.held)})
         usable = {(): float(self._loop.trouble is None)}

@@ -240,6 +240,30 @@ def test_the_loop_and_another_command_take_turns(fleet: Fleet) -> None:
         assert up.code in {0, 24}, up.err
 
 
+def test_a_loop_that_is_killed_leaves_nothing_behind_that_the_next_one_does_not_settle(fleet: Fleet) -> None:
+    file = fleet.directory / "mock-demo.yaml"
+    output = fleet.directory.parent / "killed.out"
+    with output.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cli", "reconcile", "-f", str(fleet.directory)],
+            cwd=ROOT,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
+        until(lambda: "demo.cluster" in output.read_text(), "the loop to work", output.read_text)
+        file.write_text(file.read_text().replace("token-interval: 50ms", "token-interval: 40ms"))
+        until(lambda: "the documents have changed" in output.read_text(), "the edit", output.read_text)
+        until(lambda: output.read_text().rpartition("have changed")[2].count(" up ") >= 1, "it", output.read_text)
+        process.kill()
+        process.wait(LONG)
+    with fleet.looping():
+        for cluster in (EAST, WEST):
+            until(lambda cluster=cluster: intervals(fleet, cluster) == {"40ms"}, "the edit to arrive", fleet.told)
+        until(lambda: fleet.backends() == 2, "both to serve", fleet.told)
+    assert fleet.drift() == {}
+
+
 def test_hours_worth_of_passes_leave_memory_handles_and_disk_flat(fleet: Fleet) -> None:
     """Every stack is looked at again and again without a pause, as often as in hours of the default."""
     samples: list[tuple[int, int, int]] = []
