@@ -6,7 +6,7 @@ import pytest
 from pulumi.automation import events
 
 from stacks.drift import Drift, drift_of
-from stacks.events import Watch
+from stacks.events import LOOK, Watch
 
 OURS = "pulumi-kubernetes-1"
 
@@ -85,3 +85,20 @@ def test_an_operation_notes_it_and_counts_no_resource_for_it() -> None:
         Drift(kind="Deployment", name="ml-team/a/main", field="spec.replicas", found=2, applied=1, manager="kubectl")
     ]
     assert [found.operation for found in watch.steps] == ["same"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "outputs", "field"),
+    [(events.OpType.UPDATE, live(), "spec.replicas"), (events.OpType.DELETE, None, "gone")],
+)
+def test_a_look_tells_of_drift_by_the_steps_that_a_refresh_would_take(
+    operation: events.OpType, outputs: dict[str, Any] | None, field: str
+) -> None:
+    step = a_step(outputs, "spec.replicas")
+    step.op = operation
+    event = events.EngineEvent(0, 0, res_outputs_event=events.ResOutputsEvent(metadata=step))
+    look, other = Watch(None, LOOK), Watch(None)
+    look(event)
+    other(event)
+    assert [found.field for found in look.drift] == [field]
+    assert other.drift == [], "an update of ours is no drift"
