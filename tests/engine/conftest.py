@@ -14,6 +14,7 @@ LONG = {
     "test_preview",
     "test_shares",
     "test_stops",
+    "test_trouble",
 }
 
 
