@@ -43,6 +43,7 @@ CHARTS = (
     "cluster-autoscaler",
     "aws-dranet",
     "network-operator",
+    "csi-mounted-fs-path",
 )
 """The charts that a serving cluster may get, by the names that `servingStack.charts` knows."""
 

@@ -20,6 +20,8 @@ class InferenceCluster(ComponentResource):
     """One cluster on a cloud. `kubeconfig` is a secret; it resolves once everything the cluster needs is there."""
 
     kubeconfig: Output[str]
+    identity: Output[str] | None
+    """Key of the account that consumers elsewhere reach the cluster with, where the cloud has one made; a secret."""
     storage_class: str | None
     """Name of the StorageClass for model caches, known before it is there; None where the cloud has none."""
     pools: Mapping[str, Output[bool]]
@@ -31,6 +33,7 @@ class InferenceCluster(ComponentResource):
         made = cloud(args.site.source).build(self, name, args.site)
         whole = Output.all(made.kubeconfig, *(resource.urn for resource in made.resources))
         self.kubeconfig = Output.secret(whole.apply(lambda found: str(found[0])))
+        self.identity = made.identity
         self.storage_class = made.storage_class
         self.pools = {name: Output.from_input(pool).apply(bool) for name, pool in made.pools.items()}
         self.register_outputs({"kubeconfig": self.kubeconfig, "storageClass": self.storage_class})

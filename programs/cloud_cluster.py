@@ -92,6 +92,8 @@ def export(component: Component, outputs: ClusterOutputs | Output[ClusterOutputs
         pulumi.export(name, _part(found, _field(name)))
     pulumi.export("pools", [_pool_outputs(component, found, index, pool) for index, pool in enumerate(declared.pools)])
     pulumi.export("kubeconfig", component.kubeconfig)
+    if component.identity is not None:
+        pulumi.export("identity", component.identity)
 
 
 def _pool_outputs(

@@ -31,6 +31,7 @@ STATUS: Mapping[str, Plain] = {
     },
 }
 COMPUTED: Mapping[str, Plain] = {
+    "gcp:serviceaccount/key:Key": {"privateKey": "eyJ0eXBlIjogInNlcnZpY2VfYWNjb3VudCJ9"},
     "aws:eks/cluster:Cluster": {
         "endpoint": "https://eks.example",
         "certificateAuthority": {"data": "Q0E="},

@@ -4,10 +4,11 @@ GKE installs the GPU driver, taints accelerator nodes and scales pools itself. T
 reached, and is attached to no node.
 """
 
+import base64
 from typing import Any
 
 import pulumi_gcp as gcp
-from pulumi import ComponentResource, Output, Resource, ResourceOptions
+from pulumi import ComponentResource, Output, ResourceOptions
 
 from api import names
 from api.recipes import GKENodes
@@ -158,7 +159,7 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
     )
     system = _pool(parent, f"{name}/nodepool-system", cluster, system_pool())
     pools = {pool.name: _pool(parent, f"{name}/nodepool-{pool.name}", cluster, gpu_pool(pool)) for pool in site.pools}
-    binding = _identity(parent, name, site)
+    key, binding = _identity(parent, name, site)
     authority = cluster.master_auth.cluster_ca_certificate
     reached = Output.all(cluster.name, cluster.endpoint, authority).apply(
         lambda known: kubeconfig(known[0], f"https://{known[1]}", known[2], _token(site))
@@ -167,6 +168,7 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
     shared = register(storage_class(network.name), f"{name}/storage-class-rwx", inside.options(parent, reach))
     return Made(
         kubeconfig=reached,
+        identity=Output.secret(key.private_key.apply(lambda found: base64.b64decode(found).decode())),
         storage_class=STORAGE_CLASS,
         pools={pool: made.id for pool, made in pools.items()},
         resources=[cluster, system, binding, filestore, shared],
@@ -193,7 +195,9 @@ def _pool(parent: ComponentResource, name: str, cluster: gcp.container.Cluster, 
     return gcp.container.NodePool(name, cluster=cluster.id, **settings, opts=opts)
 
 
-def _identity(parent: ComponentResource, name: str, site: CloudSite) -> Resource:
+def _identity(
+    parent: ComponentResource, name: str, site: CloudSite
+) -> tuple[gcp.serviceaccount.Key, gcp.projects.IAMMember]:
     """The account that consumers elsewhere reach the cluster with; its key is of no use before it is bound."""
     below = ResourceOptions(parent=parent)
     account = gcp.serviceaccount.Account(
@@ -202,15 +206,15 @@ def _identity(parent: ComponentResource, name: str, site: CloudSite) -> Resource
         display_name=f"Modelplane access to {site.cluster}",
         opts=below,
     )
-    gcp.serviceaccount.Key(f"{name}/service-account-key", service_account_id=account.name, opts=below)
-    binding: Resource = gcp.projects.IAMMember(
+    key = gcp.serviceaccount.Key(f"{name}/service-account-key", service_account_id=account.name, opts=below)
+    binding = gcp.projects.IAMMember(
         f"{name}/iam-binding",
         project=project_of_site(site),
         role="roles/container.admin",
         member=account.member,
         opts=below,
     )
-    return binding
+    return key, binding
 
 
 def _token(site: CloudSite) -> list[str]:

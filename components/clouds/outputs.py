@@ -16,6 +16,8 @@ class Made:
 
     kubeconfig: Output[str]
     storage_class: str | None
+    identity: Output[str] | None = None
+    """Key of the account that was made to reach the cluster with, where one was; a secret."""
     resources: Sequence[Resource] = ()
     pools: dict[str, Input[str]]
     """Name of each GPU pool with the id that the cloud gave it."""

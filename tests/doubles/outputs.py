@@ -1,7 +1,16 @@
-"""What doubles of clouds answer: outputs by type, functions, and the inputs whose change replaces a resource."""
+"""What doubles of clouds answer: outputs by type, functions, and the inputs whose change replaces a resource.
 
+`DOUBLE_KUBECONFIGS` may name a JSON file of kubeconfigs by package: API servers that answer behind the clusters.
+"""
+
+import base64
+import json
+import os
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 Plain = dict[str, Any]
 
@@ -10,25 +19,47 @@ NOWHERE = "https://127.0.0.1:1"
 
 VERSIONS = {"terraform-provider": "99.0.0"}
 
-COMPUTED: Mapping[str, Plain] = {
-    "aws:eks/cluster:Cluster": {
-        "endpoint": NOWHERE,
-        "certificateAuthority": {"data": "Q0E="},
-        "vpcConfig": {"clusterSecurityGroupId": "sg-cluster"},
-    },
-    "gcp:container/cluster:Cluster": {"endpoint": "127.0.0.1:1", "masterAuth": {"clusterCaCertificate": "Q0E="}},
-    "gcp:serviceaccount/account:Account": {"member": "serviceAccount:access@acme.example"},
-    "nebius:index/mk8sV1Cluster:Mk8sV1Cluster": {
-        "status": {"controlPlane": {"endpoints": {"publicEndpoint": NOWHERE}, "auth": {"clusterCaCertificate": "CA"}}}
-    },
-    "vultr:index/kubernetes:Kubernetes": {"kubeConfig": "YXBpVmVyc2lvbjogdjE="},
-}
 
-CALLS: Mapping[str, Plain] = {
-    "azure-native:containerservice:listManagedClusterAdminCredentials": {
-        "kubeconfigs": [{"name": "clusterAdmin", "value": "YXBpVmVyc2lvbjogdjE="}]
+def answering(package: str) -> tuple[str, str, str]:
+    """Address, authority in base64 and kubeconfig in base64 of the API server behind a cloud's clusters."""
+    named = os.environ.get("DOUBLE_KUBECONFIGS")
+    file = json.loads(Path(named).read_text()).get(package) if named else None
+    if file is None:
+        return NOWHERE, "Q0E=", "YXBpVmVyc2lvbjogdjE="
+    text = Path(file).read_text()
+    cluster = yaml.safe_load(text)["clusters"][0]["cluster"]
+    return cluster["server"], cluster["certificate-authority-data"], base64.b64encode(text.encode()).decode()
+
+
+def outputs_of(package: str) -> Mapping[str, Plain]:
+    """What a cloud adds to the inputs of a resource, by type."""
+    server, authority, kubeconfig = answering(package)
+    public = {"endpoints": {"publicEndpoint": server}}
+    pem = base64.b64decode(authority).decode()
+    return {
+        "aws:eks/cluster:Cluster": {
+            "endpoint": server,
+            "certificateAuthority": {"data": authority},
+            "vpcConfig": {"clusterSecurityGroupId": "sg-cluster"},
+        },
+        "gcp:container/cluster:Cluster": {
+            "endpoint": server.removeprefix("https://"),
+            "masterAuth": {"clusterCaCertificate": authority},
+        },
+        "gcp:serviceaccount/key:Key": {"privateKey": "eyJ0eXBlIjogInNlcnZpY2VfYWNjb3VudCJ9"},
+        "gcp:serviceaccount/account:Account": {"member": "serviceAccount:access@acme.example"},
+        "nebius:index/mk8sV1Cluster:Mk8sV1Cluster": {
+            "status": {"controlPlane": {**public, "auth": {"clusterCaCertificate": pem}}}
+        },
+        "vultr:index/kubernetes:Kubernetes": {"kubeConfig": kubeconfig},
     }
-}
+
+
+def functions_of(package: str) -> Mapping[str, Plain]:
+    """What a cloud's functions return."""
+    admin = {"name": "clusterAdmin", "value": answering(package)[2]}
+    return {"azure-native:containerservice:listManagedClusterAdminCredentials": {"kubeconfigs": [admin]}}
+
 
 REPLACED_BY: Mapping[str, Collection[str]] = {
     "vultr:index/kubernetesNodePools:KubernetesNodePools": ("clusterId", "plan"),

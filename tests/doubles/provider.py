@@ -23,7 +23,7 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from doubles.outputs import CALLS, COMPUTED, REPLACED_BY, VERSIONS
+from doubles.outputs import REPLACED_BY, VERSIONS, functions_of, outputs_of
 from doubles.schema import UNKNOWN, faults
 
 Plain = dict[str, Any]
@@ -162,7 +162,7 @@ class Double(provider_pb2_grpc.ResourceProviderServicer):
         return Empty()
 
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
-        return provider_pb2.InvokeResponse(**{"return": struct(CALLS[request.tok])})
+        return provider_pb2.InvokeResponse(**{"return": struct(functions_of(self._package)[request.tok])})
 
     def _fail(self, operation: str, kind: str, name: str, context: Any) -> None:
         fault = self._store.fault(operation, kind, name)
@@ -172,7 +172,7 @@ class Double(provider_pb2_grpc.ResourceProviderServicer):
 
 def computed(kind: str, name: str, inputs: Plain, *, known: bool, made: str = "") -> Plain:
     """The inputs with what a cloud adds; before it is made, what is added is unknown."""
-    added = {"arn": f"arn:{made}", "name": made} | COMPUTED.get(kind, {})
+    added = {"arn": f"arn:{made}", "name": made} | outputs_of(sys.argv[1]).get(kind, {})
     return laid_over(inputs, added if known else unknown(added))
 
 

@@ -16,8 +16,9 @@ from recording import SECRET, Recording, record
 from sites import a_cloud_class, a_cloud_cluster, a_cloud_pool, a_site, cloud_documents, credentials
 from syrupy.assertion import SnapshotAssertion
 
-from api.fleets import Fleet
+from api.fleets import CHARTS, Fleet
 from api.providers import ProviderConfig
+from api.versions import CLOUD_CHARTS
 from components import clouds
 from components.charts import Mirrors
 from components.clouds.site import CloudSite, MissingProject, site_of
@@ -108,7 +109,7 @@ def test_several_accounts_are_told_apart_by_variables_whose_values_are_in_no_sta
         "ACCOUNT_A_KEY": "AWS_ACCESS_KEY_ID",
         "ACCOUNT_A_SECRET": "AWS_SECRET_ACCESS_KEY",
     }
-    assert provider.inputs.keys() <= {"region", "skipCredentialsValidation", "skipRegionValidation"}
+    assert provider.inputs.keys() <= {"region", "retryMode", "skipCredentialsValidation", "skipRegionValidation"}
     assert '"--env", "AWS_ACCESS_KEY_ID=ACCOUNT_A_KEY"' in recording.exports["kubeconfig"]
 
 
@@ -185,3 +186,19 @@ def test_a_missing_extra_is_said_in_words(source: str, monkeypatch: pytest.Monke
     with pytest.raises(clouds.MissingCloudSdk, match=package) as caught:
         clouds.prepare([source])
     assert "uv sync --extra" in caught.value.hint
+
+
+def test_the_key_of_the_account_that_reaches_a_cluster_is_given_out_as_a_secret() -> None:
+    def program() -> None:
+        site = a_site("GKE")
+        provider = clouds.cloud("GKE").provider("us-cloud", site)
+        made = InferenceCluster("cluster-us", InferenceClusterArgs(site=site), ResourceOptions(providers=[provider]))
+        pulumi.export("identity", made.identity)
+
+    recording = record(program)
+    assert recording.exports["identity"] == '{"type": "service_account"}'
+    assert recording.secret == {"identity"}
+
+
+def test_every_chart_of_a_cloud_can_be_set_in_the_fleet() -> None:
+    assert set(CLOUD_CHARTS) <= set(CHARTS)

@@ -15,6 +15,9 @@ from components.clouds.outputs import Made
 from components.clouds.site import CloudSite
 from components.kubernetes_objects import register
 
+RETRIES = "adaptive"
+"""Calls that AWS throttles are made again, and the next ones slower: a cluster is a hundred calls at once."""
+
 __all__ = ["build", "provider", "touch"]
 
 
@@ -31,6 +34,7 @@ def provider(name: str, site: CloudSite) -> aws.Provider:
         name,
         region=site.region,
         profile=account.profile,
+        retry_mode=RETRIES,
         default_tags={"tags": dict(site.tags)} if site.tags else None,
         opts=ResourceOptions(env_var_mappings={ours: name for name, ours in account.env.items()} or None),
     )
