@@ -223,7 +223,7 @@ def test_a_picker_that_is_down_takes_its_replica_out_and_is_named(fleet: Scratch
     fleet.kubectl(EAST, *hold, "local.modelplane.ai/hold=true")
     eventually(lambda: chat(fleet, "pair").status == 500)
     down = fleet.run("up", "-o", "json", "--wait", "5s")
-    assert down.code == 21, down.err
+    assert down.code == 9, down.err
     conditions = {
         (item["metadata"]["name"], found["type"]): (found["status"], found["reason"])
         for item in fleet.run("status", "-o", "json").json()["items"]
