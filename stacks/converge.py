@@ -300,7 +300,9 @@ class Pass:
                 clusters[name] = (outputs.kubeconfig, list(found))
         changed = wait_for_change(clusters, deadline, stop=self.engine.stop)
         if not changed:
+            # Why they do not start is told by their pods, which were not there when their stacks last looked.
             self._gone_quiet |= set(waited)
+            self._workloads(waited)
             return False
         told = {key for keys in changed.values() for key in keys}
         self._seen_ready.update(

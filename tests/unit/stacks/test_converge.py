@@ -244,7 +244,7 @@ def test_nothing_is_taken_from_an_unreachable_cluster(run: Run) -> None:
 def test_a_replica_that_never_becomes_ready_is_reported_as_starting(run: Run) -> None:
     simulation = Simulation(FIRST, never_ready={"mock-demo"})
     report = run(simulation)
-    assert simulation.calls == [*INFRASTRUCTURE, "placement", "routing", *WORKLOADS, "wait", "routing"]
+    assert simulation.calls == [*INFRASTRUCTURE, "placement", "routing", *WORKLOADS, "wait", *WORKLOADS, "routing"]
     assert report.starting == [EU.key, US.key]
     assert not report.timed_out
     assert report.exit_code == 0
