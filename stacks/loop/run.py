@@ -148,6 +148,7 @@ class Loop:
         if self.options.go_on:
             found = journal.recall(self.engine.environment.folder, self._stamps, time.time() - time.monotonic())
             self.done = {**found, **self.done}
+        self._told.note(f"begun; {len(self.done)} of {len(self._held_stacks)} stacks are as an earlier run left them")
         self._values = value_digests(self.documents)
         self._look_at_clusters()
         deadline = time.monotonic() + FIRST_LOOK_SECONDS

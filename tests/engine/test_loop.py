@@ -251,7 +251,7 @@ def test_a_loop_that_is_killed_leaves_nothing_behind_that_the_next_one_does_not_
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
         )
-        until(lambda: "demo.cluster" in output.read_text(), "the loop to work", output.read_text)
+        until(lambda: "begun" in output.read_text(), "the loop to work", output.read_text)
         file.write_text(file.read_text().replace("token-interval: 50ms", "token-interval: 40ms"))
         until(lambda: "the documents have changed" in output.read_text(), "the edit", output.read_text)
         until(lambda: output.read_text().rpartition("have changed")[2].count(" up ") >= 1, "it", output.read_text)
