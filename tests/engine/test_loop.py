@@ -130,7 +130,7 @@ def changed_in_place(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
     expected["HTTPRoute", "ml-team/mock"] = ("changed", "somebody")
     for each in fleet.objects("hub", "services", "-l", OURS):
         name = each["metadata"]["name"]
-        fleet.patch("hub", "service", name, "/spec/ports/0/port", 8181)
+        fleet.patch("hub", "service", name, "/metadata/labels/modelplane.ai~1fleet", "other")
         expected["Service", f"ml-team/{name}"] = ("changed", "somebody")
         fleet.patch("hub", "endpointslice", name, "/endpoints/0/addresses", ["10.9.9.9"])
         expected["EndpointSlice", f"ml-team/{name}"] = ("changed", "somebody")
