@@ -43,7 +43,7 @@ def test_a_drain_with_room_moves_and_loses_no_request(fleet: Scratch) -> None:
     done = fleet.run("drain", EAST, "--wait", "3m")
     assert done.code == 0, done.err
     assert places(fleet) == {WEST: 2}
-    assert fleet.objects(EAST, "deployments") == []
+    assert fleet.objects(EAST, "deployments", "-l", "modelplane.ai/fleet=demo") == []
     assert COMMENT in (fleet.directory / "clusters.yaml").read_text()
     assert fleet.count(20) == {"mock-demo": 20}
 

@@ -154,7 +154,7 @@ def test_a_drain_with_room_elsewhere_loses_no_request(fleet: Fleet) -> None:
     assert done.code == 0, done.err
     assert flow.failures == []
     assert set(fleet.replicas().values()) == {WEST}
-    assert fleet.objects(EAST, "deployments") == []
+    assert fleet.objects(EAST, "deployments", "-l", "modelplane.ai/fleet=demo") == []
 
 
 def test_taking_the_taint_away_moves_nothing_back(fleet: Fleet) -> None:
@@ -219,7 +219,7 @@ def test_a_dead_cluster_hurts_nobody_and_a_bad_template_stops_at_one(fleet: Flee
     assert fleet.run("local", "up").code == 0
     back = up(fleet)
     assert back.code == 0, back.err
-    pods = fleet.objects(EAST, "pods")
+    pods = fleet.objects(EAST, "pods", "-l", "modelplane.ai/serving")
     assert [pod["metadata"]["annotations"].get("example.com/release") for pod in pods] == ["2"], "it caught up"
 
 

@@ -74,7 +74,7 @@ def test_an_empty_entry_gives_its_share_away_and_takes_it_back(fleet: Fleet) -> 
 
 
 def test_the_documented_rewrite_reaches_the_api_once_and_a_version_in_it_twice(fleet: Fleet) -> None:
-    [pod] = fleet.objects("gpu-us-east", "pods", "-n", "ml-team")
+    [pod] = fleet.objects("gpu-us-east", "pods", "-l", "modelplane.ai/serving")
     url = f"http://{pod['status']['podIP']}:8000/"
     for name, path in (("once", "/"), ("twice", "/v1/")):
         spec = {"url": url, "rewritePath": path}

@@ -22,7 +22,8 @@ from components.kubernetes_objects import provider, register
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.model_replica import ModelReplica, ModelReplicaArgs
 from stacks.command import RunningEngines
-from stacks.engine import _pulumi_command, plugin_variables
+from stacks.engine import plugin_variables
+from stacks.lean import pulumi_command
 
 pytestmark = [
     pytest.mark.timeout(900),
@@ -117,7 +118,7 @@ class Stack:
             opts=automation.LocalWorkspaceOptions(
                 work_dir=str(self.folder),
                 env_vars=variables,
-                pulumi_command=_pulumi_command(RunningEngines()),
+                pulumi_command=pulumi_command(RunningEngines()),
             ),
         )
         loop = asyncio.new_event_loop()
