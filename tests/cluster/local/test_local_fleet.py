@@ -160,7 +160,7 @@ def test_no_key_is_in_a_command_line_an_environment_or_a_log(east: Running) -> N
 
 
 def test_many_streams_at_once_arrive_whole(east: Running, eventually: Eventually) -> None:
-    a_whole_route(east)
+    a_whole_route(east, eventually)
     body = json.dumps({"stream": True, **json.loads(CHAT)})
 
     def stream(connection: http.client.HTTPConnection) -> str:
