@@ -11,6 +11,7 @@ LONG = {
     "test_lost_documents",
     "test_moves",
     "test_plain",
+    "test_pools",
     "test_preview",
     "test_shares",
     "test_stops",

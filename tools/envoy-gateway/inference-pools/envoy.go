@@ -11,6 +11,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	extprocv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 	managerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	getaddrinfov3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/getaddrinfo/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	upstreamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	"google.golang.org/protobuf/proto"
@@ -216,6 +217,11 @@ func pickerCluster(who picker) (*clusterv3.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Envoy's own resolver looks into a hosts file once a minute, that of the C library each time.
+	resolver, err := anypb.New(&getaddrinfov3.GetAddrInfoDnsResolverConfig{})
+	if err != nil {
+		return nil, err
+	}
 	socket := &corev3.SocketAddress{
 		Address:       who.host,
 		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: who.port},
@@ -227,6 +233,11 @@ func pickerCluster(who picker) (*clusterv3.Cluster, error) {
 		Name:                 who.cluster(),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS},
 		ConnectTimeout:       durationpb.New(patience),
+		DnsRefreshRate:       durationpb.New(time.Second),
+		TypedDnsResolverConfig: &corev3.TypedExtensionConfig{
+			Name:        "envoy.network.dns_resolver.getaddrinfo",
+			TypedConfig: resolver,
+		},
 		LoadAssignment: &endpointv3.ClusterLoadAssignment{
 			ClusterName: who.cluster(),
 			Endpoints:   []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{endpoint}}},
