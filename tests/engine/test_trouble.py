@@ -65,7 +65,12 @@ class Fleet(Scratch):
     def is_pod_ready(self, cluster: str, name: str) -> bool:
         (pod,) = [pod for pod in self.objects(cluster, "pods") if pod["metadata"]["name"] == name]
         conditions = {each["type"]: each["status"] for each in pod["status"]["conditions"]}
-        return conditions["Ready"] == "True"
+        return conditions.get("Ready") == "True"
+
+    def waits_for_a_node(self, cluster: str) -> bool:
+        """Whether the one engine's pod on a cluster has no node."""
+        pods = self.objects(cluster, "pods", "-l", "modelplane.ai/workload")
+        return [pod["spec"].get("nodeName") for pod in pods] == [None]
 
     def answering(self, requests: int = 20) -> set[str]:
         """Pods that answered; a request that failed would raise."""
@@ -119,3 +124,22 @@ def test_an_engine_in_trouble_leaves_the_rotation_and_nothing_else_happens(fleet
     assert fleet.engines() == engines
     recovered(fleet)
     assert fleet.engines() == engines
+
+
+def test_a_claim_that_cannot_be_allocated_is_told_and_moves_nothing(fleet: Fleet) -> None:
+    """D19: the node lost its devices, and the pod that claims them is made anew."""
+    places = fleet.places()
+    names = [each["metadata"]["name"] for each in fleet.objects(EAST, "resourceslices")]
+    fleet.kubectl(EAST, "delete", "resourceslice", *names)
+    fleet.kubectl(EAST, "delete", "pod", "-n", "ml-team", fleet.engine(EAST))
+    wait_until(lambda: fleet.waits_for_a_node(EAST), 60, "the new pod has a node")
+    up = fleet.run("up", "--wait", SHORT)
+    assert up.code == STILL_STARTING, up.err
+    status, message = fleet.ready("mock-demo", EAST)
+    assert (status, "claim" in message) == ("False", True), message
+    assert fleet.answering() == {fleet.engine(WEST)}
+    assert fleet.places() == places
+
+    assert fleet.run("local", "up").code == 0
+    recovered(fleet)
+    assert fleet.places() == places
