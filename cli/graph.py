@@ -43,11 +43,10 @@ def graph(
 
     Example: modelplane graph -f examples/local -o mermaid
     """
-    from api.errors import InvocationError
     from cli import graph_texts
     from cli.fleet import fleet_of, load_documents, place_of
     from cli.graph_page import page
-    from cli.observed import refuse_among_documents
+    from cli.observed import refuse_among_documents, write
     from cli.printing import data, print_error, say
     from scheduler import schedule
     from stacks import state
@@ -74,12 +73,7 @@ def graph(
     if file is None:
         data(text.rstrip("\n"))
     else:
-        try:
-            file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            hint = "name a file in a folder that can be written"
-            message = f"cannot be written: {error.strerror}"
-            raise InvocationError(message, where=str(file), hint=hint, code="MP204") from None
+        write(text, file)
         say(f"{file}: {len(drawn.nodes)} things, {len(drawn.edges)} ways")
     if not drawn.nodes:
         say("nothing is up: the graph is empty\nhint: `modelplane up` brings it up")

@@ -45,9 +45,18 @@ def save_observed(observation: "Observation", file: Path) -> None:
     """
     from scheduler.saved import to_plain
 
-    text = json.dumps(to_plain(observation.snapshot), indent=1, ensure_ascii=False)
+    write(json.dumps(to_plain(observation.snapshot), indent=1, ensure_ascii=False) + "\n", file)
+
+
+def write(text: str, file: Path) -> None:
+    """Write what a command was asked to put into a file.
+
+    Raises:
+        InvocationError: MP204, the file cannot be written.
+
+    """
     try:
-        file.write_text(text + "\n", encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as problem:
         message = f"cannot be written: {problem.strerror}"
         hint = "name a file in a folder that can be written"

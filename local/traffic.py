@@ -9,9 +9,10 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from api.errors import LocalFleetError
 from local import namespace, network, processes
@@ -166,8 +167,7 @@ def _relay(home: Path, sites: Sequence[Site], endpoint: tuple[str, int]) -> Prog
 
 
 def _engine(sites: Sequence[Site]) -> Program:
-    clusters = [{"name": site.name, "port": site.api_port, "pki": str(site.pki)} for site in sites]
-    configuration = json.dumps({"port": ENGINE_PORT, "clusters": clusters})
+    configuration = json.dumps({"port": ENGINE_PORT, "clusters": _api_servers(sites)})
     argv = [*processes.python_module("local.engine"), configuration]
     return Program(
         name=f"{TRAFFIC}/engine",
@@ -179,14 +179,18 @@ def _engine(sites: Sequence[Site]) -> Program:
     )
 
 
+def _api_servers(sites: Iterable[Site]) -> list[dict[str, Any]]:
+    """What a program inside the network needs to know of each cluster's API server."""
+    return [{"name": site.name, "port": site.api_port, "pki": str(site.pki)} for site in sites]
+
+
 def _node(home: Path, sites: Sequence[Site], toolbox: Toolbox) -> Program:
-    clusters = [{"name": site.name, "port": site.api_port, "pki": str(site.pki)} for site in sites if site.name != HUB]
     configuration = {
         "port": NODE_PORT,
         "folder": str(home / "pods"),
         "logs": str(home / "logs"),
         "tools": {name: str(toolbox[name]) for name in POD_PROGRAMS},
-        "clusters": clusters,
+        "clusters": _api_servers(site for site in sites if site.name != HUB),
     }
     argv = [*processes.python_module("local.node"), json.dumps(configuration)]
     return Program(

@@ -119,20 +119,19 @@ async def _keep_filled(pod: RealPod, place: Place, folder: Path, ready: asyncio.
             token = answer["status"]["token"]
         return token
 
-    def fill() -> bool:
+    def fill() -> None:
         for volume in pod.volumes:
             files = volumes.contents(pod, volume, read, issue)
             target = folder / "volumes" / volume["name"]
             target.mkdir(parents=True, exist_ok=True)
             volumes.write(target, files)
-        return True
 
     began = time.monotonic()
     while True:
         with suppress(volumes.NotThere, Refused, OSError, http.client.HTTPException):
             async with place.asking:
-                if await asyncio.to_thread(fill):
-                    ready.set()
+                await asyncio.to_thread(fill)
+            ready.set()
         fresh = not ready.is_set() or time.monotonic() - began < _FRESH_SECONDS
         await asyncio.sleep(_SOON if fresh else _LATER)
 

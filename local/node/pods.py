@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from local import controls
@@ -117,8 +117,7 @@ def read_pod(cluster: str, document: Plain) -> RealPod | None:
             for port in container.get("ports") or []
         ),
     )
-    containers = tuple(_container(bare, container, program) for container, program in wanted)
-    return RealPod(**{**vars(bare), "containers": containers})
+    return replace(bare, containers=tuple(_container(bare, container, program) for container, program in wanted))
 
 
 def _container(pod: RealPod, document: Plain, program: Program) -> Container:

@@ -108,6 +108,15 @@ class Scratch:
                 return
         raise AssertionError(f"no {kind} {name}")
 
+    def nodes(self, cluster: str, count: int) -> None:
+        """Give the cluster's pool another number of nodes."""
+
+        def change(document: dict[str, Any]) -> dict[str, Any]:
+            document["spec"]["nodePools"][0]["nodeCount"] = count
+            return document
+
+        self.edit("InferenceCluster", cluster, change)
+
     def shell(self, *command: str, **variables: str) -> Done:
         """Run a command where `modelplane env` was evaluated, with variables that are set afterwards."""
         lines = self.run("env")

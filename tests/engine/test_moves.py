@@ -96,12 +96,7 @@ class Flow(threading.Thread):
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     scratch = Fleet(tmp_path_factory.mktemp("moves") / "fleet")
-
-    def two_nodes(document: dict[str, Any]) -> Any:
-        document["spec"]["nodePools"][0]["nodeCount"] = 2
-        return document
-
-    scratch.edit("InferenceCluster", WEST, two_nodes)
+    scratch.nodes(WEST, 2)
     with scratch.clusters_up():
         up = scratch.run("up", "--wait", "3m")
         assert up.code == 0, up.err

@@ -78,17 +78,12 @@ def with_pools(fleet: dict[str, Any]) -> dict[str, Any]:
     return fleet
 
 
-def with_nodes(cluster: dict[str, Any]) -> dict[str, Any]:
-    """Seven nodes: one for the example, four for two gangs of two, two for prefill and decode."""
-    cluster["spec"]["nodePools"][0]["nodeCount"] = 7
-    return cluster
-
-
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     scratch = Scratch(tmp_path_factory.mktemp("pools") / "fleet")
     scratch.edit("Fleet", "demo", with_pools)
-    scratch.edit("InferenceCluster", EAST, with_nodes)
+    # One node for the example, four for two gangs of two, two for prefill and decode.
+    scratch.nodes(EAST, 7)
     for name, found in {"gang": GANG, "pair": PAIR}.items():
         (scratch.directory / f"{name}.yaml").write_text(f"---\n{json.dumps(found)}\n---\n{json.dumps(service(name))}\n")
     with scratch.clusters_up():
