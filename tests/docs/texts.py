@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tools").glob("*.md")])
+_BELOW = [file for folder in ("docs", "examples") for file in (ROOT / folder).rglob("*.md")]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *_BELOW, *(ROOT / "tools").glob("*.md")])
 IDS = [str(file.relative_to(ROOT)) for file in DOCUMENTS]
 
 
