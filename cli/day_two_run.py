@@ -28,6 +28,7 @@ from stacks.environment import Environment, environment_of
 from stacks.interrupt import interruptible
 from stacks.lock import pass_lock
 from stacks.plan import fleet_stacks
+from stacks.skipping import Notes
 from stacks.status import FleetOutputs
 
 SHORT = 20
@@ -209,7 +210,8 @@ def _up(engine: Engine, documents: FleetDocuments, permissions: Permissions, doi
         given = replace(given, wait=doing.wait, wait_given=True)
     stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
     with Progress(f"{name}: up", stacks) as progress, interruptible(engine, progress.on_note):
-        report = Pass(documents, engine, given, progress.on_operation, progress.on_note).run()
+        notes = Notes(engine.environment, documents, permissions=permissions)
+        report = Pass(documents, engine, given, progress.on_operation, progress.on_note, notes).run()
     if doing.output is Output.TABLE:
         data(summary(report))
     else:

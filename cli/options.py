@@ -79,6 +79,18 @@ Wait = Annotated[
         show_default="10m",
     ),
 ]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--selector",
+        "-l",
+        metavar="LABELS",
+        help="Bring up clusters with these labels alone, as in region=us,tier!=test; and what belongs to no cluster.",
+    ),
+]
+ChangedOnly = Annotated[
+    bool, typer.Option("--changed-only", help="Skip stacks that would do what the last run did, by its notes.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and the edit, and do nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Allow = Annotated[

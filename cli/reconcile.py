@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from cli.options import Debug, FleetPaths, IgnoreUnknown, Output, OutputFormat, Parallel, duration
+from cli.options import (
+    ChangedOnly,
+    Debug,
+    FleetPaths,
+    IgnoreUnknown,
+    Labels,
+    Output,
+    OutputFormat,
+    Parallel,
+    duration,
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,10 +51,7 @@ def reconcile(
     once: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--once", help="End when nothing more is to be done, with the exit code of `up`.")
     ] = False,
-    changed_only: Annotated[  # noqa: FBT002 - a flag of the command line
-        bool,
-        typer.Option("--changed-only", help="With --once: skip what an earlier loop did and nobody has changed since."),
-    ] = False,
+    changed_only: ChangedOnly = False,  # noqa: FBT002 - a flag of the command line
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="STACK", help="Bring up this stack alone; may be repeated.")
     ] = None,
@@ -54,6 +61,7 @@ def reconcile(
             "--shard", metavar="I/N", help="Bring up the I-th of N parts of the clusters; the first has the rest, too."
         ),
     ] = None,
+    labels: Labels = None,
     metrics_listen: Annotated[
         str | None,
         typer.Option("--metrics-listen", metavar="[HOST]:PORT", help="Serve metrics for Prometheus at /metrics."),
@@ -71,6 +79,7 @@ def reconcile(
 
     Example: modelplane reconcile -f examples/local --once
     """
+    from api.label_queries import label_query
     from cli.fleet import fleet_of, load_checked, place_of
     from cli.printing import print_problems, say
     from cli.reconcile_run import keep
@@ -83,7 +92,13 @@ def reconcile(
     name = fleet_of(documents).name
     stacks = frozenset(each if each.startswith(f"{name}.") else f"{name}.{each}" for each in only or ())
     limits = Limits(parallel=parallel, drift_interval=drift_interval, only=stacks, shard=_shard(shard))
-    options = LoopOptions(limits=limits, interval=interval, once=once, go_on=(changed_only or not once) and not only)
+    options = LoopOptions(
+        limits=limits,
+        interval=interval,
+        once=once,
+        go_on=(changed_only or not once) and not only,
+        labels=label_query(labels) if labels is not None else None,
+    )
     told = say if debug else None
     code = keep(place, documents, options, output=output, listen=metrics_listen, ready_file=ready_file, debug=told)
     raise typer.Exit(code)

@@ -6,11 +6,13 @@ import typer
 
 from cli.options import (
     Allow,
+    ChangedOnly,
     Debug,
     DeleteCluster,
     FleetPaths,
     Forget,
     IgnoreUnknown,
+    Labels,
     Output,
     OutputFormat,
     Parallel,
@@ -30,6 +32,8 @@ def up(
     output: OutputFormat = Output.TABLE,
     parallel: Parallel = 3,
     wait: Wait = None,
+    changed_only: ChangedOnly = False,  # noqa: FBT002 - a flag of the command line
+    labels: Labels = None,
     allow: Allow = None,
     delete_cluster: DeleteCluster = None,
     forget: Forget = None,
@@ -43,6 +47,7 @@ def up(
 
     Example: modelplane up -f examples/local --wait 2m
     """
+    from api.label_queries import label_query
     from cli.fleet import fleet_of, load_checked, place_of, refuse_documented
     from cli.printing import data, print_plain, print_problems, say
     from cli.progress import Clock, Progress
@@ -53,7 +58,8 @@ def up(
     from stacks.environment import environment_of
     from stacks.interrupt import interruptible
     from stacks.lock import pass_lock
-    from stacks.plan import fleet_stacks
+    from stacks.plan import fleet_stacks, left_out
+    from stacks.skipping import Notes
 
     took = Clock()
     place = place_of(fleet, ignore_unknown=ignore_unknown)
@@ -69,16 +75,18 @@ def up(
         rebuild_ledger=rebuild_ledger,
     )
     refuse_documented(permissions.delete_clusters, documents)
-    given = Options(parallel=parallel, permissions=permissions)
+    without = left_out(documents, label_query(labels) if labels is not None else None)
+    given = Options(parallel=parallel, permissions=permissions, left_out=without)
     if wait is not None:
         given = replace(given, wait=wait, wait_given=True)
-    stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
+    stacks = [str(stack) for stack in fleet_stacks(name, set(documents.clusters) - without)]
     with (
         pass_lock(environment.folder, say),
         Progress(f"{name}: up", stacks) as progress,
         interruptible(engine, progress.on_note),
     ):
-        report = Pass(documents, engine, given, progress.on_operation, progress.on_note).run()
+        notes = Notes(environment, documents, permissions=permissions, skip=changed_only)
+        report = Pass(documents, engine, given, progress.on_operation, progress.on_note, notes).run()
     if output is Output.TABLE:
         data(summary(report))
     else:

@@ -34,9 +34,10 @@ from stacks.engine import Engine, Operation, not_begun
 from stacks.intent import Intents
 from stacks.live import Waiting, routes_accepted, wait_for_change
 from stacks.plan import fleet_stacks
-from stacks.removal import destroy_cluster, forget, held, left_documents, tidy
+from stacks.removal import destroy_cluster, forget, held, left_documents, tidy_after
 from stacks.report import Report
 from stacks.shortage import is_all_but_pools, told_by_pool
+from stacks.skipping import Notes
 from stacks.view import View
 from stacks.waiting import counted_text, is_under_way, waiting_for_cache, waiting_for_replica
 
@@ -67,6 +68,8 @@ class Options:
     wait_given: bool = False
     patience: float = PATIENCE_SECONDS
     drain: float = DRAIN_SECONDS
+    left_out: frozenset[str] = frozenset()
+    """Clusters whose stacks are not brought up; what they exported last is still read."""
     permissions: Permissions = field(default_factory=Permissions)
 
 
@@ -74,7 +77,13 @@ class Pass:
     """One run of `up` over a fleet."""
 
     def __init__(
-        self, documents: FleetDocuments, engine: Engine, options: Options, on_operation: OnOperation, on_note: OnNote
+        self,
+        documents: FleetDocuments,
+        engine: Engine,
+        options: Options,
+        on_operation: OnOperation,
+        on_note: OnNote,
+        notes: Notes | None = None,
     ) -> None:
         if documents.fleet is None:
             raise AssertionError("a pass is made for a fleet that has its Fleet document")
@@ -90,6 +99,7 @@ class Pass:
         self._held: dict[StackName, int] = {}
         self._note = on_note
         self._on_operation = on_operation
+        self._notes = notes
         self._gone_quiet: set[str] = set()
         self._seen_ready: Counter[tuple[str, str]] = Counter()
         self._broken: set[str] = set()
@@ -110,7 +120,10 @@ class Pass:
         if not self.engine.stop.requested:
             self._routes_accepted()
             self._remove_clusters()
-            self._tidy_namespaces()
+            done = [each for each in self.operations if each.action == "up" and each.changes.get("delete")]
+            tidy_after((each.stack for each in done), self.view, self._note)
+        if self._notes is not None:
+            self._notes.keep()
         return self._report(deadline, before)
 
     def _infrastructure(self) -> None:
@@ -213,6 +226,10 @@ class Pass:
         if self.engine.stop.requested:
             return not_begun(stack, "up")
         asked = self._intents.digest(stack)
+        if self._is_left_alone(stack):
+            self._done[stack] = asked
+            return Operation(stack=stack, action="up", begun=False)
+        known = self.view.copy()
         operation = self.engine.up(
             stack,
             refresh=self._held.get(stack, 0) > OWN_ENTRIES,
@@ -228,8 +245,16 @@ class Pass:
         self._done[stack] = asked if stack.kind == "workloads" else self._intents.digest(stack)
         if stack.kind == "cluster":
             operation = told_by_pool(operation, self.view.get(ClusterOutputs, "cluster", stack.cluster))
+        if self._notes is not None:
+            self._notes.ran(stack, known, self.view, ok=operation.ok)
         self._record(operation)
         return operation
+
+    def _is_left_alone(self, stack: StackName) -> bool:
+        """Whether a stack is not to be brought up in this pass, or has, before it has begun, nothing to do."""
+        if stack.cluster in self.options.left_out:
+            return True
+        return self._notes is not None and stack not in self._done and self._notes.knows(stack, self.view)
 
     def _record(self, operation: Operation) -> None:
         self.operations.append(operation)
@@ -336,21 +361,6 @@ class Pass:
             else:
                 self._note(f"cluster {cluster} still holds {len(left)} replica(s); run `up` again to go on")
 
-    def _tidy_namespaces(self) -> None:
-        """Where this pass deleted something, remove the namespaces it emptied."""
-        deleted = {
-            operation.stack
-            for operation in self.operations
-            if operation.action == "up" and operation.changes.get("delete")
-        }
-        clusters = self.view.by_cluster(ClusterOutputs, "cluster")
-        touched = {stack.cluster for stack in deleted}
-        kubeconfigs = {name: outputs.kubeconfig for name, outputs in clusters.items() if name in touched}
-        gateway = self.view.get(GatewayOutputs, "gateway")
-        if gateway and any(stack.kind == "routing" for stack in deleted):
-            kubeconfigs["the hub"] = gateway.kubeconfig
-        tidy(kubeconfigs, self.fleet, self._note)
-
     def _routes_accepted(self) -> None:
         gateway = self.view.get(GatewayOutputs, "gateway")
         routing = self.view.get(RoutingOutputs, "routing")
@@ -380,4 +390,5 @@ class Pass:
         """Stacks that a pass without a stop would have brought up, or up again."""
         last = {operation.stack: operation for operation in self.operations}
         wanted = fleet_stacks(self.fleet, self.documents.clusters)
-        return [str(stack) for stack in wanted if stack not in last or not last[stack].ok or self._is_stale(stack)]
+        done = [stack for stack in self._done if stack not in last or last[stack].ok]
+        return [str(stack) for stack in wanted if stack not in done or self._is_stale(stack)]

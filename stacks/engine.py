@@ -30,7 +30,8 @@ from stacks.environment import BACKEND, PROJECT, Environment, plugin_variables
 from stacks.events import LOOK, REFRESH, Watch, first_line
 from stacks.interrupt import Stop
 from stacks.lean import LeanStack, pulumi_command
-from stacks.pending import kubeconfigs_of, stack_outputs
+from stacks.loop.backend import state_of
+from stacks.pending import exports_secrets, kubeconfigs_of, stack_outputs
 from stacks.recovery import Recovery
 
 GO_ON = "run the same command again, it goes on from where things are"
@@ -241,14 +242,16 @@ class Engine:
             UnreadableStack: the stack exists and cannot be read.
 
         """
-        result = self._run("stack", "export", "--show-secrets", "--stack", str(stack))
-        if isinstance(result, str):
+        state = state_of(self.environment, str(stack))
+        if state is None or exports_secrets(state):
+            result = self._run("stack", "export", "--show-secrets", "--stack", str(stack))
+            if not isinstance(result, str):
+                if "no stack named" in str(result) or "unknown stack" in str(result):
+                    return None
+                raise UnreadableStack(f"the outputs of stack {stack} cannot be read: {first_line(str(result))}")
             state = json.loads(result)
-            self._recovery.saw(stack, state)
-            return whole_numbers(stack_outputs(state)) or None
-        if "no stack named" in str(result) or "unknown stack" in str(result):
-            return None
-        raise UnreadableStack(f"the outputs of stack {stack} cannot be read: {first_line(str(result))}")
+        self._recovery.saw(stack, state)
+        return whole_numbers(stack_outputs(state)) or None
 
     def stacks(self) -> dict[StackName, int]:
         """Stacks of this project in the backend, with the number of resources each holds.

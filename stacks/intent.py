@@ -64,7 +64,6 @@ class Intents:
         if placement is None:
             return Ledger()
         if placement is not self._parted:
-            self._parted = placement
             replicas: dict[str, list[LedgerReplica]] = {}
             for entry in placement.ledger.replicas:
                 replicas.setdefault(entry.cluster, []).append(entry)
@@ -76,6 +75,7 @@ class Intents:
                 name: Ledger(replicas=tuple(replicas.get(name, ())), caches=tuple(caches.get(name, ())))
                 for name in {*replicas, *caches}
             }
+            self._parted = placement  # last: another thread that sees it finds the parts that belong to it
         return self._parts.get(cluster, Ledger())
 
     def _placement(self) -> str:

@@ -61,10 +61,25 @@ def pending_operations(state: Plain) -> list[dict[str, Any]]:
 
 def stack_outputs(state: Plain) -> dict[str, Any]:
     """Outputs of a stack, out of its state that was exported with secrets; empty where it exports nothing."""
+    outputs: dict[str, Any] = reveal(_raw_outputs(state))
+    return outputs
+
+
+def exports_secrets(state: Plain) -> bool:
+    """Whether outputs of a stack hold what its state has encrypted, or would have."""
+    return _holds_secrets(_raw_outputs(state))
+
+
+def _raw_outputs(state: Plain) -> Plain:
     resources = (state.get("deployment") or {}).get("resources") or []
     root: Plain = next((found for found in resources if found["type"] == STACK_TYPE and not found.get("delete")), {})
-    outputs: dict[str, Any] = reveal(root.get("outputs") or {})
-    return outputs
+    return root.get("outputs") or {}
+
+
+def _holds_secrets(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return value.get(_SIGNATURE) == _SECRET or any(map(_holds_secrets, value.values()))
+    return isinstance(value, list) and any(map(_holds_secrets, value))
 
 
 def reveal(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from api.documents import FleetDocuments
+from api.label_queries import LabelQuery
 from api.names import StackName
 
 
@@ -16,6 +18,12 @@ def fleet_stacks(fleet: str, clusters: Iterable[str]) -> list[StackName]:
         *(StackName(fleet, "workloads", name) for name in ordered),
         StackName(fleet, "routing"),
     ]
+
+
+def left_out(documents: FleetDocuments, labels: LabelQuery | None) -> frozenset[str]:
+    """Clusters whose documents do not carry the labels; those without a document have none to tell by, and count."""
+    clusters = documents.clusters.values() if labels else ()
+    return frozenset(each.name for each in clusters if labels and not labels.matches(each.metadata.labels))
 
 
 def teardown_order(stacks: Iterable[StackName]) -> list[list[StackName]]:

@@ -7,8 +7,10 @@ import httpx2
 
 from api.errors import DeletionRefused, ModelplaneError
 from api.names import CLUSTER_STACKS, StackName
+from programs.outputs import ClusterOutputs, GatewayOutputs
 from stacks.engine import Engine, Operation
 from stacks.namespaces import remove_empty_namespaces
+from stacks.view import View
 
 OnNote = Callable[[str], None]
 TEARDOWN = ("workloads", "serving", "cluster")
@@ -54,6 +56,21 @@ def destroy_cluster(
         if not operation.ok:
             break
     return operations
+
+
+def tidy_after(deletions: Iterable[StackName], view: View, on_note: OnNote) -> None:
+    """Remove namespaces that deletions from these stacks have emptied."""
+    stacks = set(deletions)
+    if not stacks:
+        return
+    clusters = view.by_cluster(ClusterOutputs, "cluster")
+    kubeconfigs = {
+        name: outputs.kubeconfig for name, outputs in clusters.items() if name in {s.cluster for s in stacks}
+    }
+    gateway = view.get(GatewayOutputs, "gateway")
+    if gateway and any(stack.kind == "routing" for stack in stacks):
+        kubeconfigs["the hub"] = gateway.kubeconfig
+    tidy(kubeconfigs, next(iter(stacks)).fleet, on_note)
 
 
 def tidy(kubeconfigs: Mapping[str, str], fleet: str, on_note: OnNote) -> None:

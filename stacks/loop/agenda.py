@@ -69,6 +69,8 @@ class Limits:
     """Names of the only stacks to bring up; all where it is empty."""
     shard: tuple[int, int] = (1, 1)
     """Which part of so many, counted from 1, this loop brings up; the first has what belongs to no cluster."""
+    left_out: frozenset[str] = frozenset()
+    """Clusters whose stacks are not brought up."""
 
 
 def to_start(facts: Facts, limits: Limits, now: float) -> tuple[StackName, ...]:
@@ -137,7 +139,7 @@ def _is_done(asked: Asked, done: Asked) -> bool:
 def _is_meant(stack: StackName, limits: Limits) -> bool:
     part, parts = limits.shard
     own = 1 if stack.cluster is None else int(_spread(stack.cluster) * parts) + 1
-    return own == part and (not limits.only or str(stack) in limits.only)
+    return stack.cluster not in limits.left_out and own == part and (not limits.only or str(stack) in limits.only)
 
 
 def _has_room(stack: StackName, running: Iterable[StackName], limits: Limits) -> bool:

@@ -16,6 +16,7 @@ from programs import Permissions
 from programs.carried import Named, named_by
 from programs.ledger import content_hash
 from programs.outputs import (
+    UNKNOWN,
     ClusterOutputs,
     GatewayOutputs,
     PlacementOutputs,
@@ -46,17 +47,19 @@ class World:
     permissions: Permissions = field(default_factory=Permissions)
     now: str = ""
     """The time, RFC 3339: only for clusters that do not answer."""
+    edited: str = ""
+    """The digest of the documents, where it is known already."""
 
 
 def asked(world: World) -> dict[StackName, Asked]:
     """Every stack that can be brought up now, with what it is asked to do."""
-    made = _Digests(world)
+    made = Digests(world)
     return {stack: made.of(stack) for stack in stacks(world)}
 
 
 def one(world: World, stack: StackName) -> Asked:
     """What one stack, which can be brought up, is asked to do."""
-    return _Digests(world).of(stack)
+    return Digests(world).of(stack)
 
 
 def stacks(world: World) -> list[StackName]:
@@ -97,19 +100,22 @@ def intents(world: World) -> Intents:
     return Intents(world.documents, world.view, world.permissions, silent)
 
 
-class _Digests:
+class Digests:
+    """What stacks of one world are asked to do."""
+
     def __init__(self, world: World) -> None:
         self._world = world
         self._documents = world.documents
         self._view = world.view
         self._intents = intents(world)
-        self._edited = world.documents.digest()
+        self._edited = world.edited or world.documents.digest()
         self._settings = [VERSION, _plain(world.documents.fleet)]
         documents = world.documents
         keys = (*documents.deployments, *documents.caches, *documents.services, *documents.endpoints)
         self._namespaces = sorted({namespace for namespace, _ in keys})
 
     def of(self, stack: StackName) -> Asked:
+        """What one stack, which can be brought up, is asked to do."""
         parts = {
             "gateway": self._gateway,
             "cluster": self._cluster,
@@ -215,6 +221,15 @@ def _fleet(world: World) -> str:
     if world.documents.fleet is None:
         raise AssertionError("the loop is given documents that have their Fleet")
     return world.documents.fleet.name
+
+
+def is_unfinished(stack: StackName, view: View) -> bool:
+    """Whether a stack that was brought up without an error has not come to what others wait for."""
+    if stack.kind == "gateway":
+        gateway = view.get(GatewayOutputs, "gateway")
+        return gateway is None or gateway.ready is not True
+    serving = view.get(ServingOutputs, "serving", stack.cluster) if stack.kind == "serving" else None
+    return serving is not None and (serving.ready is not True or serving.gateway_address in {None, UNKNOWN})
 
 
 def in_rotation(view: View) -> frozenset[str]:

@@ -1,12 +1,16 @@
-"""The files of a backend that is a folder: which stacks somebody else has brought up, and what of the past is kept."""
+"""The files of a backend that is a folder: states, which of them others have written, and what of the past is kept."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from stacks.environment import BACKEND, FILE, PROJECT, Environment
 
+VERSION = 3
+"""Of a stack's file: that of Pulumi's `apitype.VersionedCheckpoint`, which an export has as well."""
 KEPT = 20
 """Entries of history and backups that are kept of each stack."""
 
@@ -17,6 +21,23 @@ def folder_of(environment: Environment) -> Path | None:
     if not backend.startswith(FILE):
         return None
     return Path(unquote(backend.removeprefix(FILE).partition("?")[0])).expanduser() / ".pulumi"
+
+
+def state_of(environment: Environment, stack: str) -> dict[str, Any] | None:
+    """A stack's state in the form of `pulumi stack export`, secrets encrypted, without a start of the CLI.
+
+    None where the backend is no folder, the stack has no file there, or that has a form which is not known here: then
+    the CLI tells. A file is replaced as a whole, so one that an engine writes just then is read as it was before.
+    """
+    folder = folder_of(environment)
+    if folder is None:
+        return None
+    try:
+        found = json.loads((folder / "stacks" / PROJECT / f"{stack}.json").read_bytes())
+        known = found["version"] == VERSION and not found.get("features")
+        return {"version": VERSION, "deployment": found["checkpoint"]["latest"]} if known else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def stamps(environment: Environment) -> Mapping[str, int] | None:

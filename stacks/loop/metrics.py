@@ -20,6 +20,7 @@ from programs.outputs import (
     RoutingOutputs,
     WorkloadsOutputs,
 )
+from stacks.costs import costs_of
 from stacks.engine import Operation
 from stacks.findings import DriftClass, of_state
 from stacks.loop.run import Loop
@@ -83,6 +84,8 @@ class FleetCollector(Collector):
         yield _family(
             "free_nodes", "Nodes without a replica, by class.", ("class",), free_nodes(clusters, placement.ledger)
         )
+        costs = {(cost.cluster,): cost.after or 0.0 for cost in costs_of({}, clusters).clusters}
+        yield _family("cost_per_hour", "What nodes cost, by prices that classes carry.", ("cluster",), costs)
         answers = {(name,): float(outputs.reachable) for name, outputs in clusters.items()}
         yield _family("cluster_reachable", "Whether a cluster answers.", ("cluster",), answers)
         drift = {(name,): float(count) for name, count in self._ran.drift.items()}

@@ -16,9 +16,10 @@ from typing import Protocol
 
 from api.documents import FleetDocuments, Key
 from api.errors import LockHeld, ModelplaneError
+from api.label_queries import LabelQuery
 from api.names import StackName
 from programs.context import utc_now
-from programs.outputs import UNKNOWN, ClusterOutputs, GatewayOutputs, PlacementOutputs, ServingOutputs
+from programs.outputs import UNKNOWN, ClusterOutputs, GatewayOutputs, PlacementOutputs
 from programs.replica_state import workload_name
 from stacks.engine import Engine, Operation, ProgramBug
 from stacks.lock import pass_lock
@@ -28,7 +29,8 @@ from stacks.loop.asked import World
 from stacks.loop.backend import prune, stamps
 from stacks.loop.directory import Directory, value_digests
 from stacks.loop.sight import HUB, ROUTE, Sight
-from stacks.removal import held, left_documents, tidy
+from stacks.plan import left_out
+from stacks.removal import held, left_documents, tidy_after
 from stacks.view import View
 
 SLICE_SECONDS = 0.3
@@ -57,7 +59,9 @@ class LoopOptions:
     once: bool = False
     """End when nothing more is to be done."""
     go_on: bool = False
-    """Skip what an earlier loop did and nobody has changed since."""
+    """Skip what an earlier run did and nobody has changed since."""
+    labels: LabelQuery | None = None
+    """Bring up clusters with these labels alone, of those that have a document."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +114,7 @@ class Loop:
         self._values: Mapping[Key, str] = {}
         self._stamps: Mapping[str, int] | None = None
         self._withdrawn_at = -math.inf
-        self._emptied: set[str] = set()
+        self._emptied: set[StackName] = set()
         self._lock = ExitStack()
         self._locked = False
         self._lock_told = ""
@@ -122,8 +126,7 @@ class Loop:
 
     def run(self) -> None:
         """Bring the fleet up until told to stop, or once; what runs then is finished."""
-        limits = self.options.limits
-        with ThreadPoolExecutor(2 * limits.parallel + 3, thread_name_prefix="stack") as pool, self._lock:
+        with ThreadPoolExecutor(2 * self.options.limits.parallel + 3, thread_name_prefix="stack") as pool, self._lock:
             self._begin()
             tick = time.monotonic() + self.options.interval
             while not self.engine.stop.requested:
@@ -133,7 +136,7 @@ class Loop:
                 self._take_documents()
                 facts = self.facts()
                 self._start(facts, pool)
-                if not self._running and agenda.is_settled(facts, limits):
+                if not self._running and agenda.is_settled(facts, self._limits):
                     self._settle()
                     if self.options.once:
                         return
@@ -157,6 +160,11 @@ class Loop:
                 break
             self._wake.wait(SLICE_SECONDS)
             self._wake.clear()
+
+    @property
+    def _limits(self) -> Limits:
+        """The limits with the clusters that the documents' labels leave out by now."""
+        return replace(self.options.limits, left_out=left_out(self.documents, self.options.labels))
 
     def world(self) -> World:
         """What is known now."""
@@ -184,7 +192,7 @@ class Loop:
         )
 
     def _start(self, facts: Facts, pool: ThreadPoolExecutor) -> None:
-        due = agenda.to_start(facts, self.options.limits, time.monotonic())
+        due = agenda.to_start(facts, self._limits, time.monotonic())
         if not due or not self._take_lock():
             return
         world = self.world()
@@ -214,18 +222,10 @@ class Loop:
         except Exception as bug:  # noqa: BLE001 - a bug in one stack's run must not end the loop; it is told in full
             error = ProgramBug(stack, bug)
         finally:
-            failed = error is not None or not operation.ok or self._is_unfinished(stack)
+            failed = error is not None or not operation.ok or asked.is_unfinished(stack, self.view)
             done = Done(asked=wanted, at=time.monotonic(), failures=failures + 1 if failed else 0)
             self._finished.put(_Finished(stack=stack, operation=operation, done=done, error=error))
             self._wake.set()
-
-    def _is_unfinished(self, stack: StackName) -> bool:
-        """Whether a stack was brought up without an error, and has not come to what others wait for."""
-        if stack.kind == "gateway":
-            gateway = self.view.get(GatewayOutputs, "gateway")
-            return gateway is None or gateway.ready is not True
-        serving = self.view.get(ServingOutputs, "serving", stack.cluster) if stack.kind == "serving" else None
-        return serving is not None and (serving.ready is not True or serving.gateway_address in {None, UNKNOWN})
 
     def _collect(self) -> None:
         """Take note of operations that have ended."""
@@ -261,12 +261,13 @@ class Loop:
         if stack.kind == "routing" and operation.changed:
             self._withdrawn_at = time.monotonic()
         if operation.changes.get("delete"):
-            self._emptied.add(stack.cluster or HUB)
+            self._emptied.add(stack)
 
     def _settle(self) -> None:
         """Everything is done for now: tidy up, and let others have the lock."""
         if self._locked:
-            self._tidy()
+            tidy_after(self._emptied, self.view.copy(), self._told.note)
+            self._emptied.clear()
             self._tell_held()
             prune(self.engine.environment)
             self._stamps = stamps(self.engine.environment)
@@ -275,16 +276,6 @@ class Loop:
         if all(done.failures == 0 for done in self.done.values()) and self.trouble is None and not self.held:
             self.good_at = time.time()
         self._told.settled()
-
-    def _tidy(self) -> None:
-        clusters = self.view.copy().by_cluster(ClusterOutputs, "cluster")
-        kubeconfigs = {name: outputs.kubeconfig for name, outputs in clusters.items() if name in self._emptied}
-        gateway = self.view.get(GatewayOutputs, "gateway")
-        if gateway and HUB in self._emptied:
-            kubeconfigs["the hub"] = gateway.kubeconfig
-        if kubeconfigs:
-            tidy(kubeconfigs, self.fleet, self._told.note)
-        self._emptied.clear()
 
     def _tell_held(self) -> None:
         found = left_documents(self.fleet, self._held_stacks, self.documents.clusters)
@@ -369,7 +360,7 @@ class Loop:
         self._looking.look_at(wanted)
 
     def _wakes_at(self, facts: Facts) -> float:
-        times = [agenda.wakes_at(facts, self.options.limits, time.monotonic())]
+        times = [agenda.wakes_at(facts, self._limits, time.monotonic())]
         due = self.directory.due if self.directory else None
         times += [due] if due is not None else []
         times += [self._lock_again] if not self._locked and self._lock_told else []

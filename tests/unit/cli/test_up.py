@@ -51,7 +51,9 @@ class FakePass:
     report = Report()
     given: dict[str, Any]
 
-    def __init__(self, documents: Any, engine: Any, options: Any, on_operation: Any, on_note: Any) -> None:
+    def __init__(
+        self, documents: Any, engine: Any, options: Any, on_operation: Any, on_note: Any, _: Any = None
+    ) -> None:
         type(self).given = {"documents": documents, "options": options}
         self._on_operation, self._on_note = on_operation, on_note
 

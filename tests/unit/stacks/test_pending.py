@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from exported import MANAGER, MANIFEST, PROVIDER, REPLICA, RESOURCES, STACK, a_state, an_entry, live, secret
 
-from stacks.pending import Plain, Settled, Unsettled, pending_operations, reveal, settle, stack_outputs
+from stacks.pending import Plain, Settled, Unsettled, exports_secrets, pending_operations, reveal, settle, stack_outputs
 
 
 def settled(state: Plain, found: Plain | None, failed: tuple[Plain, ...] = ()) -> Settled:
@@ -157,6 +157,14 @@ def test_outputs_of_a_stack_have_their_secrets_in_place() -> None:
     assert stack_outputs(a_state()) == {"ready": True, "kubeconfig": "open sesame"}
     assert stack_outputs({"version": 3, "deployment": {"manifest": {}}}) == {}
     assert stack_outputs({"version": 3, "deployment": {"resources": RESOURCES[1:]}}) == {}
+
+
+def test_a_stack_whose_outputs_hold_secrets_is_told_from_one_whose_resources_alone_do() -> None:
+    assert exports_secrets(a_state())
+    assert not exports_secrets({"version": 3, "deployment": {"resources": RESOURCES[1:]}})
+    deep = {"type": "pulumi:pulumi:Stack", "outputs": {"a": [{"b": secret(1)}]}}
+    assert exports_secrets(a_state(resources=[deep]))
+    assert not exports_secrets(a_state(resources=[{**deep, "outputs": {"a": [{"b": 1}]}}]))
 
 
 REVEALED: dict[str, tuple[Any, Any]] = {

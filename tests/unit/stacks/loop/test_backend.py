@@ -1,9 +1,12 @@
 """Files of a backend that is a folder."""
 
+import json
 from pathlib import Path
 
+import pytest
+
 from stacks.environment import BACKEND, Environment
-from stacks.loop.backend import prune, stamps
+from stacks.loop.backend import prune, stamps, state_of
 
 
 def an_environment(folder: Path, backend: str | None = None) -> Environment:
@@ -44,3 +47,38 @@ def test_a_backend_that_is_no_folder_tells_nothing_and_loses_nothing(tmp_path: P
     environment = an_environment(tmp_path, "s3://bucket")
     assert stamps(environment) is None
     assert prune(environment) == 0
+
+
+LATEST = {"resources": [{"type": "pulumi:pulumi:Stack", "outputs": {"a": 1}}], "pending_operations": [{}]}
+
+
+def write(folder: Path, content: str) -> None:
+    file = folder / "state" / ".pulumi" / "stacks" / "modelplane" / "f.gateway.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(content)
+
+
+def test_a_state_is_read_as_an_export_has_it(tmp_path: Path) -> None:
+    write(tmp_path, json.dumps({"version": 3, "checkpoint": {"stack": "f.gateway", "latest": LATEST}}))
+    assert state_of(an_environment(tmp_path), "f.gateway") == {"version": 3, "deployment": LATEST}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"version": 3',
+        json.dumps({"version": 4, "features": ["new"], "checkpoint": {"latest": LATEST}}),
+        json.dumps({"version": 3, "features": ["new"], "checkpoint": {"latest": LATEST}}),
+        json.dumps({"version": 3, "checkpoint": None}),
+    ],
+)
+def test_a_file_of_a_form_that_is_not_known_is_left_to_the_cli(tmp_path: Path, content: str) -> None:
+    write(tmp_path, content)
+    assert state_of(an_environment(tmp_path), "f.gateway") is None
+
+
+def test_a_stack_without_a_file_and_another_backend_are_left_to_the_cli(tmp_path: Path) -> None:
+    assert state_of(an_environment(tmp_path), "f.gateway") is None
+    assert state_of(an_environment(tmp_path, "s3://bucket"), "f.gateway") is None

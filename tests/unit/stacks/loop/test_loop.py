@@ -1,7 +1,7 @@
 """The loop over a simulated fleet: what it starts after each event, and what it leaves alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,11 +11,13 @@ from simulation import Simulation
 from states import an_entry, documents_of
 
 from api.base import Kind
+from api.clusters import InferenceCluster
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, ModelplaneError, Problem
+from api.label_queries import label_query
 from api.names import StackName
 from programs import Permissions
-from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs
+from programs.outputs import ClusterOutputs, LedgerReplica, PlacementOutputs, RoutingOutputs
 from programs.replica_state import workload_name
 from stacks.engine import Engine, Operation, OperationFailed
 from stacks.environment import BACKEND, Environment
@@ -59,15 +61,18 @@ class Looking:
         self.clusters = set(clusters)
 
     def sights(self) -> Mapping[str, Sight]:
-        found = {name: self._cluster(name) for name in self.clusters - {HUB}}
+        placement = self.simulation.read(PlacementOutputs, "placement") or PlacementOutputs()
+        placed: dict[str, list[LedgerReplica]] = {}
+        for entry in placement.ledger.replicas:
+            placed.setdefault(entry.cluster, []).append(entry)
+        found = {name: self._cluster(name, placed.get(name, [])) for name in self.clusters - {HUB}}
         return {**found, **({HUB: self._hub()} if HUB in self.clusters else {})}
 
-    def _cluster(self, name: str) -> Sight:
+    def _cluster(self, name: str, placed: list[LedgerReplica]) -> Sight:
         if name in self.simulation.unreachable:
             return Sight(answers=False)
-        placement = self.simulation.read(PlacementOutputs, "placement") or PlacementOutputs()
         objects = {}
-        for entry in placement.ledger.replicas:
+        for entry in placed:
             live = self.simulation.live[name].get(entry.key)
             if live is not None:
                 kind, workload = workload_name(entry.name, entry.engines[0], "Standard")
@@ -200,6 +205,23 @@ def test_a_cluster_that_stops_answering_keeps_its_replicas_and_is_caught_up_with
     bench.simulation.unreachable.clear()
     assert {"cluster.gpu-us-east", "workloads.gpu-us-east", "routing"} <= set(bench.settle())
     assert bench.simulation.endpoints() == [EU.key]
+
+
+def test_clusters_without_the_labels_asked_for_are_left_alone(tmp_path: Path) -> None:
+    clusters = (a_cluster("gpu-us-east", labels={"region": "us"}), a_cluster("gpu-eu-west", labels={"region": "eu"}))
+    documents = documents_of(a_fleet("local"), a_class(), *clusters, a_deployment("chat"), a_service("chat"))
+    bench = Bench(tmp_path, documents)
+    bench.loop.options = replace(bench.loop.options, labels=label_query("region=us"))
+    calls = bench.settle()
+    assert {call.partition(".")[2] for call in calls} == {"", "gpu-us-east"}
+    assert {"gateway", "placement", "routing", "workloads.gpu-us-east"} <= set(calls)
+    moved = documents_of(a_fleet("local"), a_class(), *map(_in_the_us, clusters), a_deployment("chat"))
+    bench.loop.documents = bench.simulation.documents = moved
+    assert "cluster.gpu-eu-west" in bench.settle(), "labels count as they are now"
+
+
+def _in_the_us(cluster: InferenceCluster) -> InferenceCluster:
+    return a_cluster(cluster.name, labels={"region": "us"})
 
 
 def test_only_named_stacks_are_brought_up(tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import a_class, a_cluster, a_deployment, a_fleet, a_service
+from builders import a_class, a_cluster, a_deployment, a_fleet, a_pool, a_service
 from engine.fleets import free_port
 from prometheus_client import CollectorRegistry, generate_latest
 from ruamel.yaml import YAML
 from states import a_ledger, an_entry, cluster_outputs, documents_of, pool_facts
 from unit.stacks.loop.test_loop import Bench
 
+from api.classes import InferenceClass
 from api.errors import InvalidFleet, InvocationError, Problem
 from api.names import StackName
 from stacks.drift import Drift
@@ -32,9 +33,17 @@ Samples = dict[str, dict[frozenset[tuple[str, str]], float]]
 """Values by name and labels."""
 
 
+def a_priced_class() -> InferenceClass:
+    plain = a_class().plain()
+    plain["metadata"]["annotations"] = {"modelplane.ai/hourly-cost": "2.50"}
+    return InferenceClass.parse(plain)
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    bench = Bench(tmp_path)
+    clusters = (a_cluster("gpu-us-east"), a_cluster("gpu-eu-west"))
+    chat = (a_deployment("chat", replicas=2), a_service("chat"))
+    bench = Bench(tmp_path, documents_of(a_fleet("local"), a_priced_class(), *clusters, *chat))
     bench.up()
     return bench
 
@@ -75,6 +84,13 @@ def test_replicas_are_counted_by_deployment(bench: Bench) -> None:
 def test_free_nodes_are_those_that_no_replica_takes() -> None:
     clusters = {name: cluster_outputs(name, pools=[pool_facts(nodes=3)]) for name in ("us", "eu")}
     assert free_nodes(clusters, a_ledger(an_entry(cluster="us"), an_entry(cluster="us", index=1))) == {("h100x8",): 4.0}
+
+
+def test_what_nodes_cost_is_told_by_cluster(tmp_path: Path) -> None:
+    documents = documents_of(a_fleet("local"), a_priced_class(), a_cluster("us", pools=[a_pool(nodes=3)]))
+    bench = Bench(tmp_path, documents)
+    bench.settle()
+    assert samples_of(bench)["modelplane_cost_per_hour"] == {frozenset({("cluster", "us")}): 7.5}
 
 
 def test_operations_their_time_and_their_drift_are_told() -> None:
