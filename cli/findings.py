@@ -8,6 +8,7 @@ from api.codes import Code
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, Problem
 from api.fixed import check_against
+from api.quotas import Quota, quotas_of
 from api.reading import fleets_below
 from api.secrets import unresolved
 from cli.fleet import Place, fleet_of, load_documents, load_with_fleet, place_of
@@ -21,6 +22,8 @@ class Findings:
     problems: tuple[Problem, ...]
     documents: int
     fleets: int
+    quotas: tuple[Quota, ...] = ()
+    """What the clouds of the fleets have to allow; where there are several fleets, to each by itself."""
 
     @property
     def are_strictly_wrong(self) -> bool:
@@ -55,7 +58,13 @@ def check_all(
     checked = [_check(place, against_state=against_state) for place in places or [whole]]
     problems = {problem for found, _ in checked for problem in found}
     ordered = sorted(problems, key=lambda problem: (problem.file, problem.line, problem.path, problem.code))
-    return Findings(problems=tuple(ordered), documents=sum(count for _, count in checked), fleets=len(checked))
+    valid = [documents for _, documents in checked if documents is not None]
+    return Findings(
+        problems=tuple(ordered),
+        documents=sum(sum(1 for _ in documents.all()) for documents in valid),
+        fleets=len(checked),
+        quotas=tuple(quota for documents in valid for quota in quotas_of(documents)),
+    )
 
 
 def _places(whole: Place) -> Iterator[Place]:
@@ -67,16 +76,16 @@ def _places(whole: Place) -> Iterator[Place]:
             yield Place(directory=folder, given=given, ignore_unknown=whole.ignore_unknown)
 
 
-def _check(place: Place, *, against_state: bool) -> tuple[list[Problem], int]:
-    """The problems of one fleet, and how many documents it has."""
+def _check(place: Place, *, against_state: bool) -> tuple[list[Problem], FleetDocuments | None]:
+    """The problems of one fleet, and its documents where they can be used."""
     try:
         documents = load_with_fleet(place) if against_state else load_documents(place)
     except InvalidFleet as invalid:
-        return list(invalid.problems), 0
+        return list(invalid.problems), None
     problems = [*documents.warnings, *unresolved(documents)]
     if against_state:
         problems += _changes(documents)
-    return problems, sum(1 for _ in documents.all())
+    return problems, documents
 
 
 def _changes(documents: FleetDocuments) -> Iterator[Problem]:

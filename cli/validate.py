@@ -10,6 +10,7 @@ from cli.options import AgainstState, FleetPaths, IgnoreUnknown, Recursive, Stri
 
 if TYPE_CHECKING:
     from api.errors import Problem
+    from api.quotas import Quota
 
 
 class Report(StrEnum):
@@ -57,6 +58,7 @@ def validate(
     errors = sum(problem.severity is Severity.ERROR for problem in found.problems)
     if output is Report.TABLE:
         _print_table(found.problems, errors, found.counted)
+        _print_quotas(found.quotas)
     elif output is Report.SARIF:
         print_plain(sarif(found.problems), Output.JSON)
     else:
@@ -64,6 +66,7 @@ def validate(
             "valid": not errors,
             "documents": found.documents,
             "problems": [plain_problem(problem) for problem in found.problems],
+            "quotas": [quota.plain() for quota in found.quotas],
         }
         print_plain(plain, Output(output.value))
     if errors or (strict and found.are_strictly_wrong):
@@ -79,3 +82,16 @@ def _print_table(problems: "tuple[Problem, ...]", errors: int, checked: str) -> 
     else:
         warnings = f", {counted(len(problems), 'warning')}" if problems else ""
         data(f"ok: {checked}{warnings}")
+
+
+def _print_quotas(quotas: "tuple[Quota, ...]") -> None:
+    """A hint: whether an account has them, no document can tell."""
+    from cli.printing import say, table
+
+    if quotas:
+        rows = (
+            (quota.source, quota.account, quota.region or "all", quota.name, f"{quota.least} {quota.unit}".rstrip())
+            for quota in quotas
+        )
+        say("hint: quotas that these clusters take, with every pool as large as it may be:")
+        say(table(("CLOUD", "CREDENTIALS", "REGION", "QUOTA", "AT LEAST"), rows).rstrip())

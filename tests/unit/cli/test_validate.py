@@ -253,3 +253,13 @@ def test_a_variable_asks_every_command_to_skip_documents_of_other_systems(
     assert "error MP109" in run(*arguments).err
     monkeypatch.setenv("MODELPLANE_IGNORE_UNKNOWN", "true")
     assert "error" not in run(*arguments).err
+
+
+def test_quotas_of_clouds_are_a_hint_and_no_problem(run: Run) -> None:
+    example = Path(__file__).resolve().parents[3] / "examples" / "multicloud"
+    told = run("validate", "-f", example)
+    assert told.code == 0
+    assert "hint: quotas that these clusters take" in told.err
+    found = json.loads(run("validate", "-f", example, "-o", "json").out)
+    quotas = {(quota["source"], quota["region"], quota["name"]): quota["least"] for quota in found["quotas"]}
+    assert quotas["GKE", "us-central1", "GPUs of type nvidia-l4"] == 4
