@@ -213,6 +213,7 @@ CONDITIONS: Final[Mapping[str, Mapping[str, Mapping[str, ConditionStatus]]]] = {
         "Reachable": {"Answers": "True", "Unreachable": "False", "BadCredentials": "False", "RightsMissing": "False"},
         "VersionSupported": {"VersionSupported": "True", "VersionTooOld": "False"},
         "DeviceClaimsServed": {"DeviceClaimsServed": "True", "DeviceClaimsNotServed": "False"},
+        "GpuStackReady": {"NodesValidated": "True", "NodesNotValidated": "False"},
         "PoolsLabelled": {"NodesLabelled": "True", "PoolUnlabelled": "False", "PoolShort": "False"},
         "LoadBalancerPresent": {"LoadBalancerPresent": "True", "NoLoadBalancer": "False"},
         "StorageReady": {

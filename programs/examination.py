@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import httpx2
@@ -18,6 +19,8 @@ Plain = Mapping[str, Any]
 NAMES_ONLY = {"accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
 LOCAL_PROVIDERS = ("kind://", "kwok://", "minikube://")
 """Beginnings of provider ids of nodes where no cloud stands behind them to hand out addresses."""
+VALIDATOR = "/apis/apps/v1/namespaces/gpu-operator/daemonsets/nvidia-operator-validator"
+"""What NVIDIA's operator tells a node by that is ready for GPU work (reference: clouds, section 7)."""
 
 
 def examine(kubeconfig: str, rules: Iterable[Rule]) -> Findings:
@@ -39,6 +42,7 @@ def _examine(client: httpx2.Client, rules: tuple[Rule, ...]) -> Findings:
         provisioners=_told(lambda: _provisioners(client)),
         components=_told(lambda: _components(client)),
         missing_rights=_told(lambda: _missing(client, rules)),
+        validated=_told(lambda: _validated(client)),
     )
 
 
@@ -90,6 +94,16 @@ def _components(client: httpx2.Client) -> tuple[str, ...]:
         for chart, marker in MARKERS.items()
         if marker in definitions and f"{RELEASE_PREFIX}{CHARTS[chart].chart}" not in ours
     )
+
+
+def _validated(client: httpx2.Client) -> tuple[int, int]:
+    """What the operator's validator says of its nodes; a validator that is not there yet has looked at none."""
+    answer = client.get(VALIDATOR)
+    if answer.status_code == HTTPStatus.NOT_FOUND:
+        return 0, 0
+    answer.raise_for_status()
+    status = answer.json().get("status") or {}
+    return status.get("numberReady", 0), status.get("desiredNumberScheduled", 0)
 
 
 def _missing(client: httpx2.Client, rules: tuple[Rule, ...]) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ class Wanted:
     storage_class: str | None = None
     identity: str = ""
     """Whether the document names a cloud identity besides the kubeconfig."""
+    has_operator: bool = False
+    """Whether NVIDIA's operator, which the cluster comes with, makes its GPUs usable."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,8 @@ class Findings:
     components: tuple[str, ...] | None = None
     """Charts whose software is there without a release of ours."""
     missing_rights: tuple[str, ...] | None = None
+    validated: tuple[int, int] | None = None
+    """GPU nodes that NVIDIA's operator has found good, and those it is to look at."""
 
 
 def conditions(wanted: Wanted, found: Findings, nodes: Mapping[str, int] | None) -> tuple[Condition, ...]:
@@ -84,6 +88,7 @@ def conditions(wanted: Wanted, found: Findings, nodes: Mapping[str, int] | None)
     told = (
         _version(found),
         _devices(wanted, found),
+        _operator(wanted, found),
         _pools(wanted, nodes),
         _balancer(wanted, found),
         _storage(wanted, found),
@@ -125,6 +130,18 @@ def _devices(wanted: Wanted, found: Findings) -> Condition | None:
         f"its API server does not serve {DRA_GROUP}; enable dynamic resource allocation (Kubernetes {OLDEST} or newer)"
     )
     return condition("DeviceClaimsServed", status=False, reason="DeviceClaimsNotServed", message=text)
+
+
+def _operator(wanted: Wanted, found: Findings) -> Condition | None:
+    """On Vultr drivers come with the operator: before it has found a node good, nothing there can use a GPU."""
+    if not wanted.has_operator or found.validated is None:
+        return None
+    good, nodes = found.validated
+    text = f"NVIDIA's operator has found {good} of {nodes} GPU nodes good"
+    if nodes and good == nodes:
+        return condition("GpuStackReady", status=True, reason="NodesValidated", message=text)
+    text += "; it takes minutes on a new node, its pods in namespace gpu-operator tell what it waits for"
+    return condition("GpuStackReady", status=False, reason="NodesNotValidated", message=text)
 
 
 def _pools(wanted: Wanted, nodes: Mapping[str, int] | None) -> Condition | None:

@@ -21,6 +21,7 @@ def wanted_of(documents: FleetDocuments, cluster: InferenceCluster) -> Wanted:
         storage_class=existing.cache.storage_class_name if existing and existing.cache else None,
         identity=existing.identity_secret_ref.type if existing and existing.identity_secret_ref else "",
         rules=rules_of(documents, cluster),
+        has_operator=cluster.spec.cluster.source == "Vultr",
     )
 
 

@@ -49,6 +49,8 @@ def cluster_conditions(
         running = condition("ClusterReady", status=False, reason="WaitingForClasses", message=text)
     elif cluster is None:
         running = condition("ClusterReady", status=False, reason="Provisioning", message="its stack has not run yet")
+    elif cluster.reachable and (waits := _unfinished(cluster)):
+        running = condition("ClusterReady", status=False, reason="Provisioning", message=waits)
     elif cluster.reachable:
         running = condition("ClusterReady", status=True, reason="ClusterRunning")
     else:
@@ -63,6 +65,12 @@ def cluster_conditions(
         backend = condition("BackendReady", serving.ready, reason=("BackendHealthy", "Installing"))
     found = [*cluster.conditions, *_devices(cluster)] if cluster else []
     return [running, backend, together([running, backend]), *found]
+
+
+def _unfinished(cluster: ClusterOutputs) -> str:
+    """What a cluster that answers still waits for before it counts as ready: GPU software that it came with."""
+    waiting = (each for each in cluster.conditions if (each.type, each.status) == ("GpuStackReady", "False"))
+    return next((each.message for each in waiting), "")
 
 
 def _devices(cluster: ClusterOutputs) -> list[Condition]:

@@ -147,6 +147,20 @@ def test_each_fault_goes_with_its_cause(cluster: Bare) -> None:
     wait_until(lambda: told(kubeconfig)["LoadBalancerPresent"][0] == "True", 30, "the Service has an address")
 
 
+def test_gpu_nodes_are_good_once_the_operator_s_validator_says_so(cluster: Bare) -> None:
+    vultr = Wanted(subject="us", has_operator=True)
+    assert told(cluster.kubeconfig, vultr)["GpuStackReady"] == ("False", "NodesNotValidated")
+    cluster.post("/api/v1/namespaces", {"metadata": {"name": "gpu-operator"}})
+    labels = {"app": "nvidia-operator-validator"}
+    pod = {"nodeSelector": {"modelplane.ai/pool": "h100"}, "containers": [{"name": "main", "image": "validator"}]}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    cluster.post(
+        "/apis/apps/v1/namespaces/gpu-operator/daemonsets",
+        {"metadata": {"name": labels["app"]}, "spec": {"selector": {"matchLabels": labels}, "template": template}},
+    )
+    wait_until(lambda: told(cluster.kubeconfig, vultr)["GpuStackReady"][0] == "True", 60, "the validator is ready")
+
+
 def test_software_of_somebody_else_is_found(cluster: Bare) -> None:
     definition = a_kind("certificates.cert-manager.io", "Certificate", "Namespaced", "v1")
     cluster.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)

@@ -95,6 +95,18 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "IdentityNotUsed",
         "exec stanza",
     ),
+    "GPU nodes that the operator has not found good": (
+        {"found": changed(validated=(1, 2)), "wanted": wanted(has_operator=True)},
+        "GpuStackReady",
+        "NodesNotValidated",
+        "1 of 2 GPU nodes",
+    ),
+    "no GPU node for the operator yet": (
+        {"found": changed(validated=(0, 0)), "wanted": wanted(has_operator=True)},
+        "GpuStackReady",
+        "NodesNotValidated",
+        "0 of 0 GPU nodes",
+    ),
     "missing rights": (
         {"found": changed(missing_rights=("create deployments.apps",))},
         "RightsSufficient",
@@ -110,6 +122,12 @@ def test_a_fault_is_told_with_a_way_out(given: dict[str, Any], kind: str, reason
     assert found[kind][:2] == ("False", reason)
     assert fix in found[kind][2]
     assert [other for other, (status, *_) in found.items() if status == "False"] == [kind]
+
+
+def test_gpu_nodes_are_good_once_the_operator_has_found_all_of_them_good() -> None:
+    found = told(found=changed(validated=(2, 2)), wanted=wanted(has_operator=True))
+    assert found["GpuStackReady"][:2] == ("True", "NodesValidated")
+    assert "GpuStackReady" not in told(found=changed(validated=(0, 0)))
 
 
 def test_what_is_not_known_is_not_told() -> None:

@@ -140,6 +140,16 @@ def test_a_time_is_the_exported_one_while_the_status_stays() -> None:
     assert [found.last_transition_time for found in gateway_conditions(lost)] == ["", ""]
 
 
+def test_a_cluster_on_vultr_is_ready_once_its_gpu_nodes_are_found_good() -> None:
+    waits = Condition(type="GpuStackReady", status="False", reason="NodesNotValidated", message="0 of 1")
+    waiting = cluster_outputs().model_copy(update={"conditions": (waits,)})
+    found = told(cluster_conditions(waiting, serving_outputs()))
+    assert (found["ClusterReady"], found["Ready"]) == (("False", "Provisioning"), ("False", "Provisioning"))
+    good = waits.model_copy(update={"status": "True", "reason": "NodesValidated"})
+    ready = waiting.model_copy(update={"conditions": (good,)})
+    assert told(cluster_conditions(ready, serving_outputs()))["ClusterReady"] == ("True", "ClusterRunning")
+
+
 def test_no_condition_has_a_reason_that_is_not_listed() -> None:
     flags: tuple[Any, ...] = (True, False, UNKNOWN)
     entry = an_entry()
