@@ -20,11 +20,13 @@ from typer.core import TyperGroup
 
 from cli import (
     capacity,
+    describe,
     destroy,
     drain,
     drift,
     env,
     explain,
+    get,
     graph,
     kube_token,
     local,
@@ -80,6 +82,8 @@ for command in (
     drain,
     scale,
     unlock,
+    get,
+    describe,
     status,
     explain,
     capacity,

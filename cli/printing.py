@@ -1,5 +1,6 @@
 """How things look: tables of plain columns, JSON, YAML, problems and errors. Nothing needs colour to be read."""
 
+import io
 import json
 import sys
 from collections import Counter
@@ -26,10 +27,16 @@ def data(text: str) -> None:
 
 def print_plain(value: Any, output: Output) -> None:
     """Print plain data as JSON or YAML."""
+    data(as_plain(value, output))
+
+
+def as_plain(value: Any, output: Output) -> str:
+    """Plain data as JSON or YAML."""
     if output is Output.JSON:
-        data(json.dumps(value, indent=2, ensure_ascii=False))
-        return
-    write_yaml(value, sys.stdout)
+        return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    text = io.StringIO()
+    write_yaml(value, text)
+    return text.getvalue()
 
 
 def write_yaml(value: Any, stream: TextIO) -> None:

@@ -1,8 +1,15 @@
 """`modelplane status`: the fleet as its stacks last exported it."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
+from cli.get import InNamespace, Labels, Watch
 from cli.options import FleetPaths, Output, OutputFormat
+
+if TYPE_CHECKING:
+    from api.errors import ModelplaneError
+    from cli.fleet import Place
 
 
 def add_to(app: typer.Typer) -> None:
@@ -10,7 +17,13 @@ def add_to(app: typer.Typer) -> None:
     app.command("status")(status)
 
 
-def status(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> None:
+def status(
+    fleet: FleetPaths = None,
+    namespace: InNamespace = None,
+    selector: Labels = None,
+    output: OutputFormat = Output.TABLE,
+    watch: Watch = False,  # noqa: FBT002 - a flag of the command line
+) -> None:
     """Show the fleet as its last `up` left it.
 
     Deployments, replicas, services and clusters come from the stacks' outputs; no cluster is asked. JSON and YAML
@@ -18,25 +31,49 @@ def status(fleet: FleetPaths = None, output: OutputFormat = Output.TABLE) -> Non
 
     Example: modelplane status -f examples/local -o yaml
     """
-    from datetime import UTC, datetime
-
-    from cli.fleet import fleet_of, load_leniently, place_of
-    from cli.printing import data, print_error, print_plain, say
-    from cli.tables import status_tables
-    from stacks import state
+    from cli.fleet import place_of
+    from cli.printing import data
+    from cli.watching import changes, follow
     from stacks.environment import environment_of
 
     place = place_of(fleet)
-    documents = load_leniently(place)
-    name = fleet_of(documents).name
-    shown, problems = state.shown(environment_of(place.directory), documents, name)
-    if output is not Output.TABLE:
-        print_plain({"apiVersion": "v1", "kind": "List", "items": shown}, output)
-    elif shown:
-        data(status_tables(shown, datetime.now(UTC)))
-    else:
-        say(f"{name}: nothing is up\nhint: `modelplane up` brings it up")
-    for problem in problems:
-        print_error(problem)
+    if watch:
+        follow(changes(environment_of(place.directory)), lambda: _once(place, namespace, selector, output)[0])
+        return
+    text, problems = _once(place, namespace, selector, output)
+    data(text)
     if problems:
         raise typer.Exit(problems[0].exit_code)
+
+
+def _once(
+    place: "Place", namespace: str | None, selector: str | None, output: Output
+) -> "tuple[str, list[ModelplaneError]]":
+    """What is shown, and why some stacks cannot be read."""
+    from datetime import UTC, datetime
+
+    from api.label_query import parse
+    from cli.fleet import fleet_of, load_leniently
+    from cli.printing import as_plain, print_error, say
+    from cli.tables import status_tables
+    from stacks import state
+    from stacks.environment import environment_of
+    from stacks.query import is_inside
+
+    labels = parse(selector or "")
+    documents = load_leniently(place)
+    name = fleet_of(documents).name
+    found, problems = state.shown(environment_of(place.directory), documents, name)
+    shown = [
+        each for each in found if is_inside(each, namespace) and labels.admits(each["metadata"].get("labels") or {})
+    ]
+    if output is not Output.TABLE:
+        text = as_plain({"apiVersion": "v1", "kind": "List", "items": shown}, output)
+    else:
+        text = status_tables(shown, datetime.now(UTC))
+        if not shown:
+            nothing = "nothing is up\nhint: `modelplane up` brings it up"
+            say(f"{name}: {'nothing is such' if found else nothing}")
+    for problem in problems:
+        print_error(problem)
+    return text, problems

@@ -133,6 +133,21 @@ def shown(
     return objects(documents, outputs), problems
 
 
+def inventory(
+    environment: Environment, documents: "FleetDocuments", fleet: str
+) -> "tuple[list[dict[str, Any]], list[ModelplaneError]]":
+    """Every object of a fleet, those too that no stack knows yet, and why some stacks cannot be read."""
+    from stacks.inventory import inventory as objects
+    from stacks.status import FleetOutputs
+
+    if not has_state(environment):
+        return objects(documents, FleetOutputs()), []
+    from stacks.engine import Engine
+
+    outputs, problems = observe(Engine(environment, documents), fleet)
+    return objects(documents, outputs), problems
+
+
 def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[ModelplaneError]]":
     """Last outputs of all stacks of a fleet, secrets left out, and why some of them cannot be read."""
     from programs.outputs import (

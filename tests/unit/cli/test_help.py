@@ -38,6 +38,8 @@ def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
 
 ENDS_WITH_0 = (
     "validate",
+    "get",
+    "describe",
     "status",
     "destroy",
     "stacks",
