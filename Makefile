@@ -8,7 +8,7 @@ SYNCED := .venv/.synced
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check tools doctor python venv benchmarks clean
+.PHONY: help demo test soak check docs tools doctor python venv benchmarks clean
 .NOTPARALLEL:
 
 help: ## List the targets.
@@ -34,6 +34,10 @@ check: $(SYNCED) ## Lint, format, types and import layers (a minute).
 
 tools: $(SYNCED) ## Build the programs that this machine lacks into the tool cache (about 30 minutes the first time, on two cores).
 	@$(PYTHON) -m tools build
+
+docs: $(SYNCED) ## Make the documentation's site in docs/_build.
+	@$(BIN)/python -m sphinx -qW --keep-going docs docs/_build
+	@echo "docs: docs/_build/index.html" >&2
 
 doctor: python ## Check that this machine offers what is needed, with a fix for what it does not.
 	@$(PYTHON) -m tools doctor $(if $(filter doctor,$(MAKECMDGOALS)),,--quiet)

@@ -61,7 +61,7 @@ class ModelCacheSpec(Model):
 
 
 class ModelCache(Kind):
-    """A document of kind ModelCache."""
+    """Weights of a model, staged once on every cluster that may need them."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
     """Group and version of the kind."""

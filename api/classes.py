@@ -128,7 +128,7 @@ class InferenceClassSpec(Model):
 
 
 class InferenceClass(Kind):
-    """A document of kind InferenceClass."""
+    """What one node of a kind offers: its devices, and how a cloud is asked for it."""
 
     namespaced: ClassVar[bool] = False
 

@@ -137,7 +137,7 @@ class InferenceClusterSpec(Model):
 
 
 class InferenceCluster(Kind):
-    """A document of kind InferenceCluster."""
+    """A Kubernetes cluster with pools of GPU nodes, made on a cloud or handed over."""
 
     namespaced: ClassVar[bool] = False
 

@@ -126,7 +126,7 @@ class DeploymentMetadata(Metadata):
 
 
 class ModelDeployment(Kind):
-    """A document of kind ModelDeployment."""
+    """A model, the shape of one replica of it, and how many replicas there are to be."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
     """Group and version of the kind."""

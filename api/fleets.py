@@ -287,7 +287,7 @@ class FleetSpec(Model):
 
 
 class Fleet(Kind):
-    """A document of kind Fleet, at most one in a directory; its name begins every stack's name."""
+    """The settings of a whole fleet, at most one in a directory; its name begins every stack's name."""
 
     namespaced: ClassVar[bool] = False
 

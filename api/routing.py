@@ -67,7 +67,7 @@ class InferenceGatewaySpec(Model):
 
 
 class InferenceGateway(Kind):
-    """A document of kind InferenceGateway; there is one, called default."""
+    """The front door of the fleet on the hub; there is one, called default."""
 
     namespaced: ClassVar[bool] = False
 
@@ -109,7 +109,7 @@ class ModelServiceSpec(Model):
 
 
 class ModelService(Kind):
-    """A document of kind ModelService."""
+    """One URL for clients, and how requests split over the endpoints behind it."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
     """Group and version of the kind."""
@@ -172,7 +172,7 @@ class ModelEndpointSpec(Model):
 
 
 class ModelEndpoint(Kind):
-    """A document of kind ModelEndpoint; one is made for every ready replica, others are written by hand."""
+    """An address that serves a model: one is made for every ready replica, others are written by hand."""
 
     api_version: Literal["modelplane.ai/v1alpha1"] = API_VERSION
     """Group and version of the kind."""

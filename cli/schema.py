@@ -1,7 +1,8 @@
-"""`modelplane schema`: JSON schemas of the kinds, for editors and other programs."""
+"""`modelplane schema`: JSON schemas of the kinds for editors and other programs, and pages for readers."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,8 +12,20 @@ KindName = Annotated[
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option("--directory", metavar="DIR", help="Write a file for every kind, and modelplane.json for all."),
+    typer.Option(
+        "--directory", metavar="DIR", help="Write a file for every kind, and a schema for all."
+    ),
 ]
+
+
+class Form(StrEnum):
+    """What is written of a kind."""
+
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+FormOption = Annotated[Form, typer.Option("--output", "-o", help="A JSON schema, or a page of documentation.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("schema")(schema)
 
 
-def schema(kind: KindName = None, directory: Directory = None) -> None:
+def schema(kind: KindName = None, directory: Directory = None, output: FormOption = Form.JSON) -> None:
     """Print the JSON schema of a kind, or one for editors that knows every kind.
 
     In an editor with yaml-language-server begin a file with
@@ -28,26 +41,50 @@ def schema(kind: KindName = None, directory: Directory = None) -> None:
 
     Example: modelplane schema modeldeployment
     """
-    import json
-
-    from api.describe import find_kind
     from api.errors import InvocationError
-    from api.schema import EVERY_KIND, schemas
     from cli.printing import data, say
 
-    made = schemas()
     if directory is None:
-        name = find_kind(kind).__name__ if kind else EVERY_KIND
-        data(json.dumps(made[name], indent=2))
+        data(_one(kind, output).rstrip("\n"))
         return
     if kind:
         raise InvocationError("--directory writes every kind", hint="leave out the kind, or --directory")
+    files = _files(output)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, found in made.items():
-            (directory / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n")
+        for name, text in files.items():
+            (directory / name).write_text(text)
     except OSError as problem:
         raise InvocationError(
             f"cannot be written: {problem.strerror}", where=str(directory), hint="name a directory that can be written"
         ) from None
-    say(f"wrote {len(made)} schemas to {directory}")
+    what = "schemas" if output is Form.JSON else "pages"
+    say(f"wrote {len(files)} {what} to {directory}")
+
+
+def _one(kind: str | None, output: Form) -> str:
+    from api.describe import find_kind
+    from api.errors import InvocationError
+    from api.pages import page
+    from api.schema import EVERY_KIND, schemas
+
+    if output is Form.JSON:
+        return _json(schemas()[find_kind(kind).__name__ if kind else EVERY_KIND])
+    if kind is None:
+        raise InvocationError("a page is of one kind", hint="name a kind, or write all of them with --directory")
+    return page(kind)
+
+
+def _files(output: Form) -> dict[str, str]:
+    from api.pages import pages
+    from api.schema import schemas
+
+    if output is Form.JSON:
+        return {f"{name}.json": _json(found) for name, found in schemas().items()}
+    return {f"{name.lower()}.md": text for name, text in pages().items()}
+
+
+def _json(found: Any) -> str:
+    import json
+
+    return json.dumps(found, indent=2) + "\n"

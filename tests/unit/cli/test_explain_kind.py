@@ -92,3 +92,13 @@ def test_what_modelplane_makes_itself_is_told_with_what_to_write(run: Run) -> No
         "error MP100: ModelReplica is made by Modelplane itself\n"
         "hint: write a ModelDeployment; its replicas are placed and made for it\n"
     )
+
+
+def test_a_page_is_printed_for_one_kind_and_written_for_all(run: Run, tmp_path: Path) -> None:
+    one = run("schema", "md", "-o", "markdown")
+    assert (one.code, one.out.splitlines()[0]) == (0, "# ModelDeployment")
+    assert "| `spec.template.spec.engines[].copies` | integer |" in one.out
+    assert "| MD-F1 | device selectors compile | MP121 | an error |" in one.out
+    assert run("schema", "--directory", tmp_path / "kinds", "-o", "markdown").code == 0
+    assert {"fleet.md", "modeldeployment.md"} <= {file.name for file in (tmp_path / "kinds").iterdir()}
+    assert run("schema", "-o", "markdown").code == 2

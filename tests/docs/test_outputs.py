@@ -1,4 +1,4 @@
-"""docs/placement.md shows what its commands print, to the letter."""
+"""Pages that show what commands print show it to the letter."""
 
 import os
 import re
@@ -13,15 +13,17 @@ from docs.texts import ROOT, blocks
 
 from scheduler.what_if import FORMS
 
-FILE = ROOT / "docs" / "placement.md"
+PLACEMENT = ROOT / "docs" / "placement.md"
+FILES = (PLACEMENT, ROOT / "docs" / "guides" / "first-model.md")
 
 
-def told() -> Iterator[tuple[str, str]]:
-    """Every command with what is shown below it."""
-    for block in blocks(FILE, "console"):
+def told(file: Path) -> Iterator[tuple[str, str]]:
+    """Every command below which something is shown, with that."""
+    for block in blocks(file, "console"):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
-            yield command, output
+            if output.strip():
+                yield command, output
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +34,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_commands_print_what_is_shown(place: Path) -> None:
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_commands_print_what_is_shown(file: Path, place: Path) -> None:
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PULUMI_", "MODELPLANE_"))}
-    for command, output in told():
+    for command, output in told(file):
         done = subprocess.run(
             ["bash", "-c", f'modelplane() {{ "{sys.executable}" -m cli "$@"; }}\n{command}'],
             cwd=place,
@@ -54,5 +57,5 @@ def test_nothing_but_the_file_that_was_asked_for_is_written(place: Path) -> None
 
 def test_every_edit_is_told() -> None:
     verbs = {form: " ".join(word for word in form.split() if word.islower()) for form in FORMS}
-    text = FILE.read_text()
+    text = PLACEMENT.read_text()
     assert [form for form, verb in verbs.items() if f"`{verb} " not in text] == []
