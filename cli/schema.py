@@ -12,9 +12,7 @@ KindName = Annotated[
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option(
-        "--directory", metavar="DIR", help="Write a file for every kind, and a schema for all."
-    ),
+    typer.Option("--directory", metavar="DIR", help="Write a file for every kind, and a schema for all."),
 ]
 
 
