@@ -29,6 +29,7 @@ from stacks.drift import Drift
 from stacks.environment import BACKEND, PROJECT, Environment, plugin_variables
 from stacks.events import LOOK, REFRESH, Watch, first_line
 from stacks.interrupt import Stop
+from stacks.journal import journaled
 from stacks.lean import LeanStack, pulumi_command
 from stacks.loop.backend import state_of
 from stacks.pending import exports_secrets, kubeconfigs_of, stack_outputs
@@ -312,12 +313,9 @@ class Engine:
         if isinstance(made, str):
             self._recovery.saw(stack, None)
 
+    @journaled
     def _perform(
-        self,
-        stack: StackName,
-        action: str,
-        run: Callable[[Watch, bool], None],
-        caught: list[ModelplaneError],
+        self, stack: StackName, action: str, run: Callable[[Watch, bool], None], caught: list[ModelplaneError]
     ) -> Operation:
         """Run an operation, with what a killed run left settled before; a preview changes nothing, and leaves that."""
         if self._stop.requested:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pulumi.automation.events import EngineEvent, StepEventMetadata
 
-from stacks.changes import Step, net, step_of
+from stacks.changes import SAME, Step, net, step_of
 from stacks.drift import Drift, drift_of
 
 STACK_TYPE = "pulumi:pulumi:Stack"
@@ -29,6 +29,8 @@ class Watch:
         self._steps: list[Step] = []
         self.errors: list[str] = []
         self.warnings: list[str] = []
+        self.told: list[str] = []
+        """Lines for a log, in the order of events: what happened to resources, and what was said at any severity."""
         self.drift: list[Drift] = []
         """What a refresh found changed by others."""
         self.failed_creations: list[dict[str, Any]] = []
@@ -52,11 +54,13 @@ class Watch:
             operation = str(getattr(told.op, "value", told.op))
             step = step_of(told.urn, told.type, operation, told.detailed_diff or ())
             self._steps += [step] if step else []
+            self.told += [f"{step.operation:<7}  {step.kind} {step.name}"] if step and step.operation != SAME else []
             if operation in self._found_by:
                 self.drift += drift_of(told)
         if event.res_op_failed_event is not None:
             told = event.res_op_failed_event.metadata
             self.failed.append(told.urn.rpartition("::")[2])
+            self.told.append(f"failed   {told.type.rpartition(':')[2]} {self.failed[-1]}")
             self.failed_creations += creation(told)
             self.failed_releases += [_entry(told, release_of(told))] if told.type == RELEASE else []
         diagnostic = event.diagnostic_event
@@ -67,6 +71,8 @@ class Watch:
             return
         if self._debug:
             self._debug(f"{diagnostic.severity}: {text}")
+        if diagnostic.severity != "debug":
+            self.told += f"{diagnostic.severity:<7}  {_with_subject(diagnostic.urn, text)}".splitlines()
         if diagnostic.severity == "error":
             self.errors.append(_with_subject(diagnostic.urn, text))
         elif diagnostic.severity == "warning":

@@ -65,7 +65,7 @@ def held(engine: "Engine", fleet: str | None) -> dict[StackName, int]:
     stacks = sorted(counts, key=str)
     if not any(counts.values()):
         return dict.fromkeys(stacks, 0)
-    pulumi = _Pulumi(engine.environment)
+    pulumi = Pulumi(engine.environment)
     with ThreadPoolExecutor(PARALLEL) as pool:
         found = pool.map(lambda stack: pulumi.resources(str(stack)) if counts[stack] else 0, stacks)
         return dict(zip(stacks, found, strict=True))
@@ -109,7 +109,7 @@ def discard(directory: Path) -> None:
 
     fleet = _fleet_name(directory)
     stacks = Engine(environment, FleetDocuments(directory=directory)).stacks()
-    pulumi = _Pulumi(environment)
+    pulumi = Pulumi(environment)
     for stack in sorted((stack for stack in stacks if stack.fleet == fleet), key=str):
         if said := pulumi.error("stack", "rm", "--force", "--yes", "--stack", str(stack)):
             hint = f"pulumi stack rm --force --stack {stack}"
@@ -163,7 +163,7 @@ def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[Modelplan
     from stacks.status import FleetOutputs
     from stacks.view import MODELS
 
-    pulumi = _Pulumi(engine.environment)
+    pulumi = Pulumi(engine.environment)
 
     def look(stack: StackName) -> Outputs | ModelplaneError | None:
         try:
@@ -201,7 +201,7 @@ def without_placeholders(outputs: Mapping[str, Any] | None, model: "type[Outputs
     return {key: value for key, value in outputs.items() if value != PLACEHOLDER or key in needed}
 
 
-class _Pulumi:
+class Pulumi:
     """The Pulumi CLI, for what needs no engine: it shows no secret, and so has no key to derive."""
 
     def __init__(self, environment: Environment) -> None:
@@ -225,7 +225,7 @@ class _Pulumi:
         """
         from programs.reading import whole_numbers
 
-        found: Mapping[str, Any] = whole_numbers(self._read(stack, "output", "--json"))
+        found: Mapping[str, Any] = whole_numbers(self.read(stack, "output", "--json"))
         return found
 
     def resources(self, stack: str) -> int:
@@ -235,20 +235,25 @@ class _Pulumi:
             UnreadableStack: the state cannot be read.
 
         """
-        deployment = self._read(stack, "export").get("deployment") or {}
+        deployment = self.read(stack, "export").get("deployment") or {}
         return sum(not entry["type"].startswith("pulumi:") for entry in deployment.get("resources") or ())
 
-    def _read(self, stack: str, *arguments: str) -> dict[str, Any]:
+    def read(self, stack: str, *arguments: str) -> Any:
+        """What `pulumi stack ARGUMENTS` says of a stack, as JSON.
+
+        Raises:
+            UnreadableStack: it says nothing.
+
+        """
         from pulumi.automation import errors as engine_errors
 
         from stacks.events import first_line
 
         try:
-            found: dict[str, Any] = json.loads(self._run("stack", *arguments, "--stack", stack))
+            return json.loads(self._run("stack", *arguments, "--stack", stack))
         except engine_errors.CommandError as error:
             hint = f"check {BACKEND} and the passphrase"
             raise UnreadableStack(f"stack {stack} cannot be read: {first_line(str(error))}", hint=hint) from None
-        return found
 
     def error(self, *arguments: str) -> str:
         """Run a command; what it says when it fails, empty when it does not."""

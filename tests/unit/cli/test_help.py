@@ -40,6 +40,8 @@ ENDS_WITH_0 = (
     "validate",
     "get",
     "describe",
+    "history",
+    "logs",
     "status",
     "destroy",
     "stacks",
