@@ -1,0 +1,171 @@
+"""The fleet's page in a browser: what it shows, how it is walked, and that it fetches and runs nothing else."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from cli.graph_page import page as page_of
+from stacks.graph import Edge, Graph, Node
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
+)
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on PATH to show the page with")
+
+HOSTILE = "</script><b id=harm>&amp;"
+FLEET = Graph(
+    fleet="prod",
+    nodes=(
+        Node(id="gateway/default", kind="gateway", name="default", state="ready"),
+        Node(
+            id="service/ml/chat", kind="service", name="ml/chat", state="ready", facts=(("address", "http://hub/ml"),)
+        ),
+        Node(id="service/ml/other", kind="service", name="ml/other", state="waiting", why=(HOSTILE,)),
+        Node(id="endpoint/ml/chat-1", kind="endpoint", name="ml/chat-1", state="ready"),
+        Node(id="replica/ml/chat-1", kind="replica", name="ml/chat-1", state="ready", why=("fewest there",)),
+        Node(id="replica/ml/chat-2", kind="replica", name="ml/chat-2", change="added", why=("planned",)),
+        Node(id="pool/us/h100", kind="pool", name="us/h100", state="ready", facts=(("nodes wanted", "2"),)),
+        Node(id="device/us/h100/gpu", kind="device", name="8 x gpu", state="unknown"),
+    ),
+    edges=(
+        Edge(source="gateway/default", target="service/ml/chat"),
+        Edge(source="gateway/default", target="service/ml/other"),
+        Edge(source="service/ml/chat", target="endpoint/ml/chat-1", label="100 %"),
+        Edge(source="endpoint/ml/chat-1", target="replica/ml/chat-1"),
+        Edge(source="replica/ml/chat-1", target="pool/us/h100", label="1 node"),
+        Edge(source="replica/ml/chat-2", target="pool/us/h100", label="1 node", change="added"),
+        Edge(source="pool/us/h100", target="device/us/h100/gpu", label="8 a node"),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as started:
+        shown = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield shown
+        shown.close()
+
+
+@pytest.fixture
+def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    """The fleet's page, opened from a file; it must not have asked for anything or complained of anything."""
+    with Opened(browser, tmp_path, FLEET) as page:
+        yield page
+
+
+class Opened:
+    """A page that is shown for a while, and held to asking for nothing but itself."""
+
+    def __init__(self, browser: Browser, folder: Path, graph: Graph) -> None:
+        self.file = folder / "fleet.html"
+        self.file.write_text(page_of(graph))
+        self.page = browser.new_page(viewport={"width": 1900, "height": 700})
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def __enter__(self) -> Page:
+        self.page.goto(self.file.as_uri())
+        return self.page
+
+    def __exit__(self, *_: object) -> None:
+        self.page.close()
+        assert self.requests == [self.file.as_uri()]
+        assert self.complaints == []
+
+
+def things(page: Page) -> list[str]:
+    return [str(thing.get_attribute("aria-label")) for thing in page.locator("g[role=button]").all()]
+
+
+def test_it_shows_all_of_a_small_fleet_and_what_the_plan_adds(shown: Page) -> None:
+    assert len(things(shown)) == len(FLEET.nodes)
+    assert "replica ml/chat-2, added" in things(shown)
+    expect(shown.locator("#summary")).to_have_text(
+        "2 services · 1 endpoint · 2 replicas · 1 pool · 1 added by the plan"
+    )
+    expect(shown.get_by_text("100 %")).to_be_visible()
+
+
+def test_a_click_says_why_and_shows_what_belongs_to_it(shown: Page) -> None:
+    shown.locator("g[aria-label^='replica ml/chat-1']").click()
+    expect(shown.locator("#details h2")).to_have_text("replica ml/chat-1")
+    expect(shown.locator("#details li")).to_have_text("fewest there")
+    left = things(shown)
+    assert "service ml/chat, ready" in left
+    assert "pool us/h100, ready" in left
+    assert not [name for name in left if "ml/other" in name or "chat-2" in name]
+    shown.get_by_role("button", name="Show all").click()
+    assert len(things(shown)) == len(FLEET.nodes)
+
+
+def test_it_is_walked_with_the_keyboard_alone(shown: Page) -> None:
+    def focused() -> str:
+        return str(shown.evaluate("document.activeElement.getAttribute('aria-label')"))
+
+    shown.keyboard.press("Tab")
+    shown.keyboard.press("Tab")
+    while focused() != "gateway default, ready":
+        shown.keyboard.press("Tab")
+    for wanted in ("service ml/chat", "endpoint ml/chat-1", "replica ml/chat-1", "pool us/h100", "device 8 x gpu"):
+        shown.keyboard.press("ArrowRight")
+        assert focused().startswith(wanted)
+    shown.keyboard.press("ArrowLeft")
+    shown.keyboard.press("Enter")
+    expect(shown.locator("#details dd")).to_have_text(["ready", "2"])
+    assert focused() == "pool us/h100, ready"
+    shown.keyboard.press("Escape")
+    assert len(things(shown)) == len(FLEET.nodes)
+
+
+def test_a_search_shows_what_is_found_with_what_belongs_to_it(shown: Page) -> None:
+    shown.get_by_label("Find").fill("chat-2")
+    assert things(shown) == ["replica ml/chat-2, added", "pool us/h100, ready", "device 8 x gpu, unknown"]
+    shown.get_by_label("Find").fill("")
+    assert len(things(shown)) == len(FLEET.nodes)
+
+
+def test_texts_are_texts(shown: Page) -> None:
+    shown.locator("g[aria-label^='service ml/other']").click()
+    expect(shown.locator("#details li")).to_have_text(HOSTILE)
+    assert shown.locator("#harm").count() == 0
+
+
+def test_its_policy_lets_nothing_in_and_nothing_out(browser: Browser, tmp_path: Path) -> None:
+    watched = Opened(browser, tmp_path, FLEET)
+    page = watched.page
+    page.goto(watched.file.as_uri())
+    page.evaluate("document.head.append(Object.assign(document.createElement('script'), {textContent: 'harm = 1'}))")
+    assert page.evaluate("typeof harm") == "undefined"
+    assert page.evaluate("fetch('http://127.0.0.1:9/').catch((error) => error.name)") == "TypeError"
+    assert [text for text in watched.complaints if "Content Security Policy" in text]
+    assert watched.requests == [watched.file.as_uri()]
+    page.close()
+
+
+def test_a_thousand_clusters_open_and_are_found(browser: Browser, tmp_path: Path) -> None:
+    names = [f"cluster-{number:04}" for number in range(1000)]
+    nodes = [Node(id=f"pool/{name}/h100", kind="pool", name=f"{name}/h100", state="ready") for name in names]
+    nodes += [
+        Node(id=f"replica/ml/{name}-{index}", kind="replica", name=f"ml/{name}-{index}", state="ready")
+        for name in names
+        for index in range(10)
+    ]
+    edges = [
+        Edge(source=f"replica/ml/{name}-{index}", target=f"pool/{name}/h100", label="2 nodes")
+        for name in names
+        for index in range(10)
+    ]
+    with Opened(browser, tmp_path, Graph(fleet="big", nodes=tuple(nodes), edges=tuple(edges))) as page:
+        expect(page.locator("#summary")).to_contain_text("10000 replicas · 1000 pools")
+        page.get_by_label("Find").fill("cluster-0777/")
+        replicas = [f"replica ml/cluster-0777-{index}, ready" for index in range(10)]
+        assert sorted(things(page)) == ["pool cluster-0777/h100, ready", *replicas]
