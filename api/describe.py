@@ -22,6 +22,8 @@ from api.internal import INSTEAD
 from api.loader import KINDS
 from api.problems import suggestion
 from api.providers import ProviderConfig
+from api.rule_fields import rules_of
+from api.rules import Rule
 
 SHORT_NAMES = {
     "ConfigMap": "cm",
@@ -62,6 +64,8 @@ class Description:
     path: tuple[str, ...]
     field: FieldText
     fields: tuple[FieldText, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    """Rules about the field and what is below it."""
 
 
 def describable() -> Mapping[str, type[Kind]]:
@@ -108,7 +112,14 @@ def describe(what: str) -> Description:
         about = field_text(part, known[part][1])
         models = models_in(known[part][1].annotation)
     version = next(version for (version, name), found in KINDS.items() if found is kind)
-    return Description(kind=_name(kind), api_version=version, path=path, field=about, fields=tuple(_fields_of(models)))
+    return Description(
+        kind=_name(kind),
+        api_version=version,
+        path=path,
+        field=about,
+        fields=tuple(_fields_of(models)),
+        rules=tuple(rules_of(_name(kind), path)),
+    )
 
 
 def field_text(name: str, info: FieldInfo) -> FieldText:

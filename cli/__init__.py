@@ -22,6 +22,7 @@ from cli import (
     capacity,
     describe,
     destroy,
+    doctor,
     drain,
     drift,
     env,
@@ -29,6 +30,7 @@ from cli import (
     get,
     graph,
     history,
+    init,
     kube_token,
     local,
     logs,
@@ -76,6 +78,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (
+    init,
     validate,
     plan,
     preview,
@@ -96,6 +99,7 @@ for command in (
     outputs,
     history,
     logs,
+    doctor,
     env,
     schema,
     rbac,

@@ -28,6 +28,10 @@ def explain_kind(what: str, output: Output) -> None:
         "path": ".".join(found.path),
         **_plain(found.field),
         "fields": [_plain(field) for field in found.fields],
+        "rules": [
+            {"id": rule.id, "severity": str(rule.severity), "code": str(rule.code), "meaning": rule.meaning}
+            for rule in found.rules
+        ],
     }
     print_plain(plain, output)
 
@@ -48,6 +52,11 @@ def _lines(found: Description) -> Iterator[str]:
         yield f"  {field.name} {_signature(field)}"
         yield from _wrapped(field.meaning, 4)
         yield from (f"    {line}" for line in _facts(field))
+    if found.rules:
+        yield ""
+        yield "RULES:"
+    for rule in found.rules:
+        yield from _wrapped(f"{rule.id} ({rule.severity}): {rule.meaning}", 2, 6)
 
 
 def _signature(field: FieldText) -> str:
@@ -61,8 +70,9 @@ def _facts(field: FieldText) -> Iterator[str]:
         yield f"default: {field.default}"
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
+def _wrapped(text: str, indent: int, below: int | None = None) -> list[str]:
+    further = indent if below is None else below
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * further)
 
 
 def _plain(field: FieldText) -> dict[str, object]:

@@ -40,6 +40,7 @@ ENDS_WITH_0 = (
     "validate",
     "get",
     "describe",
+    "init",
     "history",
     "logs",
     "status",
