@@ -144,11 +144,9 @@ def _without(documents: FleetDocuments, name: str, subject: str) -> Check:
 def _written(documents: FleetDocuments, name: str) -> str | None:
     """The kubeconfig that documents name, where it can be had here."""
     settings = documents.fleet.spec.gateway if documents.fleet else None
-    if name == HUB:
-        reference = settings.kubeconfig_secret_ref if settings else None
-    else:
-        existing = documents.clusters[name].spec.cluster.existing
-        reference = existing.secret_ref if existing else None
+    existing = documents.clusters[name].spec.cluster.existing if name != HUB else None
+    hub = settings.kubeconfig_secret_ref if settings and name == HUB else None
+    reference = existing.secret_ref if existing else hub
     if reference is None:
         return None
     try:
