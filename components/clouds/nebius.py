@@ -29,6 +29,8 @@ SYSTEM_PLATFORM, SYSTEM_PRESET = "cpu-d3", "4vcpu-16gb"
 MOUNT_TAG = "modelplane-cache"
 MOUNT_POINT = "/mnt/data"
 CSI_NAMESPACE = "kube-system"
+RETRIES = 10
+"""How often a call is made again that Nebius throttles; its SDK would give up after three."""
 
 CLOUD_INIT = f"""#cloud-config
 runcmd:
@@ -55,6 +57,7 @@ def provider(name: str, site: CloudSite) -> nebius.Provider:
         name,
         parent_id=project_of_site(site),
         profile={"name": account.profile} if account.profile else None,
+        retries=RETRIES,
         opts=ResourceOptions(
             env_var_mappings={ours: name for name, ours in account.env.items()} or None, ignore_changes=["version"]
         ),

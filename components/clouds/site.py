@@ -18,6 +18,10 @@ CREDENTIALS = {"EKS": "aws", "GKE": "gcp", "AKS": "azure", "Nebius": "nebius", "
 """Field of Fleet.spec.credentials by source."""
 
 
+KEEPS_NODES = frozenset({"Nebius", "Vultr"})
+"""Sources where a pool with a maximum and no minimum never has fewer nodes than its document names."""
+
+
 class MissingProject(ModelplaneError):
     """A cluster on a cloud whose resources belong to a project, and nothing names one."""
 
@@ -174,6 +178,8 @@ def made_of(pool: NodePool, recipe: Provisioning) -> CloudPool:
     """A pool from its document and the recipe of its class."""
     is_fixed = pool.max_node_count is None
     low, high = (pool.min_node_count, pool.max_node_count) if not is_fixed else (None, None)
+    if low is None and recipe.provider in KEEPS_NODES:
+        low = pool.node_count
     fabric = pool.fabric
     return CloudPool(
         name=pool.name,

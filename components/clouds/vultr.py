@@ -19,6 +19,8 @@ __all__ = ["build", "provider", "touch"]
 Plain = dict[str, Any]
 
 SYSTEM_PLAN = "vc2-6c-16gb"
+RETRIES = 10
+"""How often a call is made again that Vultr throttles; its provider would give up after three."""
 
 
 def touch() -> None:
@@ -30,7 +32,9 @@ def provider(name: str, site: CloudSite) -> vultr.Provider:
     """The provider of one account; its key comes from the environment."""
     account = site.credential
     return vultr.Provider(
-        name, opts=ResourceOptions(env_var_mappings={ours: name for name, ours in account.env.items()} or None)
+        name,
+        retry_limit=RETRIES,
+        opts=ResourceOptions(env_var_mappings={ours: name for name, ours in account.env.items()} or None),
     )
 
 
@@ -63,8 +67,7 @@ def gpu_pool(pool: CloudPool) -> Plain:
     nodes = pool.nodes
     if not isinstance(nodes, VultrNodes):
         raise TypeError("the loader refuses a pool whose class is another cloud's")
-    low = pool.minimum or pool.count
-    bounds = {} if pool.is_fixed else {"auto_scaler": True, "min_nodes": low, "max_nodes": pool.maximum}
+    bounds = {} if pool.is_fixed else {"auto_scaler": True, "min_nodes": pool.minimum, "max_nodes": pool.maximum}
     return {
         "label": pool.name,
         "plan": nodes.plan,
