@@ -130,14 +130,18 @@ def _credentials(cluster: InferenceCluster, around: Surroundings) -> Iterator[Pr
 
 
 def _fleet(fleet: Fleet, around: Surroundings) -> Iterator[Problem]:
-    """FL-X7 and FL-X8."""
+    """FL-X7, FL-X8 and FL-X11."""
     clusters = around.names("InferenceCluster")
-    for name in fleet.spec.clusters:
+    for name, settings in fleet.spec.clusters.items():
+        at: Path = ("spec", "clusters", name)
         if name not in clusters:
             hint = suggestion(name, clusters) if clusters else "remove it"
-            yield around.problem(
-                fleet, "FL-X8", ("spec", "clusters", name), f"there is no InferenceCluster {name}", hint
-            )
+            yield around.problem(fleet, "FL-X8", at, f"there is no InferenceCluster {name}", hint)
+            continue
+        found = around.documents.clusters.get(name)
+        if settings.control_plane == "Component" and found is not None and found.spec.cluster.source != "EKS":
+            message = f"no component makes a control plane on {found.spec.cluster.source}"
+            yield around.problem(fleet, "FL-X11", (*at, "controlPlane"), message, "remove it")
     hub = fleet.spec.gateway.kubeconfig_secret_ref
     for cluster in around.documents.clusters.values():
         existing = cluster.spec.cluster.existing

@@ -12,6 +12,7 @@ from api.caches import ModelCache
 from api.clusters import InferenceCluster
 from api.documents import FleetDocuments, Key, identity
 from api.errors import Problem
+from api.fleets import ControlPlane, control_plane_for
 from api.problems import field_path
 from api.replicas import ModelReplica
 from api.rules import RULES
@@ -19,12 +20,13 @@ from api.rules import RULES
 
 @dataclass(frozen=True, kw_only=True)
 class DeployedCluster:
-    """What a cluster was made with. An empty region or credentials were not recorded and are not compared."""
+    """What a cluster was made with. What is empty was not recorded, and is not compared."""
 
     source: str
     stack: str
     region: str = ""
     credentials: str = ""
+    control_plane: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +53,17 @@ def check_against(documents: FleetDocuments, deployed: Deployed) -> Iterator[Pro
     """Find every change of documents that what is deployed does not allow."""
     for name, cluster in sorted(documents.clusters.items()):
         if name in deployed.clusters:
-            yield from _problems(documents, cluster, cluster_changes(cluster, deployed.clusters[name]))
+            made_by = control_plane_for(documents.fleet, name)
+            yield from _problems(documents, cluster, cluster_changes(cluster, deployed.clusters[name], made_by))
     for key, cache in sorted(documents.caches.items()):
         if key in deployed.caches:
             yield from _problems(documents, cache, cache_changes(cache, deployed.caches[key]))
 
 
-def cluster_changes(cluster: InferenceCluster, before: DeployedCluster) -> Iterator[Fault]:
-    """IC-V9 and IC-N11."""
+def cluster_changes(
+    cluster: InferenceCluster, before: DeployedCluster, control_plane: ControlPlane = "Resources"
+) -> Iterator[Fault]:
+    """IC-V9 and IC-N11; `control_plane` is what is to make it by the Fleet, `spec.clusters.<name>.controlPlane`."""
     hint = "put the old value back, or make a new cluster under another name and drain this one"
     spec = cluster.spec
     if spec.stack != before.stack:
@@ -73,6 +78,10 @@ def cluster_changes(cluster: InferenceCluster, before: DeployedCluster) -> Itera
     if before.credentials and spec.cluster.credentials != before.credentials:
         values = (before.credentials, spec.cluster.credentials)
         yield _changed("IC-N11", (*block, "credentials", "name"), values, hint)
+    if before.control_plane and control_plane != before.control_plane:
+        message = f"what makes its control plane cannot be changed from {before.control_plane} to {control_plane}"
+        hint = f"put spec.clusters.{cluster.name}.controlPlane of the Fleet back"
+        yield Fault("IC-N11", block, message, hint)
 
 
 def cache_changes(cache: ModelCache, before: DeployedCache) -> Iterator[Fault]:

@@ -212,11 +212,16 @@ class CredentialSet(Model):
                     yield Fault("FL-X6", (cloud, field), f"{cloud} has no {field}", hint)
 
 
+ControlPlane = Literal["Resources", "Component"]
+
+
 class ClusterSettings(Model):
     """Settings of one cluster, on top of the fleet's."""
 
     serving_stack: ServingStackSettings = ServingStackSettings()
     """Serving software of this cluster, field by field over the fleet's."""
+    control_plane: ControlPlane = "Resources"
+    """What makes a control plane on EKS: plain resources, or the Component of pulumi_eks; cannot change afterwards."""
 
 
 class Deletion(Model):
@@ -345,6 +350,12 @@ class Secret(Kind):
         """The values by key, decoded; the caller keeps them out of every text."""
         decoded = {key: _decoded(value) or b"" for key, value in self.data.items()}
         return decoded | {key: value.get_secret_value().encode() for key, value in self.string_data.items()}
+
+
+def control_plane_for(fleet: Fleet | None, cluster: str) -> ControlPlane:
+    """What makes the control plane of a cluster on EKS."""
+    own = fleet.spec.clusters.get(cluster) if fleet else None
+    return own.control_plane if own else "Resources"
 
 
 def serving_stack_for(fleet: Fleet | None, cluster: str) -> ServingStackSettings:

@@ -95,7 +95,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("IC-N8", "the class's recipe is of the cluster's source", Code.UNFIT_CLASS, _E),
         ("IC-N9", "the Kubernetes version is one of the source's and has device claims", Code.BROKEN_RULE, _E),
         ("IC-N10", "taints are in the form of labels", Code.BROKEN_RULE, _E),
-        ("IC-N11", "source, region and credentials of a cluster do not change", Code.IMMUTABLE, _E),
+        ("IC-N11", "source, region, credentials and control plane of a cluster do not change", Code.IMMUTABLE, _E),
         ("IC-N12", "a pool that cannot be started from zero keeps a node", Code.CAUTION, _W),
         ("IC-N13", "a cluster that a cache would stage on has storage for it", Code.CAUTION, _W),
         ("IC-X1", "the Secrets of a cluster can be had", Code.MISSING_KEY, _W),
@@ -213,6 +213,7 @@ RULES: Final[Mapping[str, Rule]] = {
         ("FL-X8", "settings are of clusters that are among the documents", Code.UNUSED_SETTING, _W),
         ("FL-X9", "a version is said in one place", Code.BROKEN_RULE, _E),
         ("FL-X10", "the Secret of the hub can be had", Code.MISSING_KEY, _W),
+        ("FL-X11", "a component makes the control plane only of clusters on EKS", Code.UNUSED_SETTING, _W),
     ),
     **_rules("ConfigMap", ("CM-X1", "keys are keys of a ConfigMap, each once", Code.BROKEN_RULE, _E)),
     **_rules(

@@ -12,7 +12,7 @@ from api.clusters import InferenceCluster
 from api.documents import FleetDocuments
 from api.errors import ModelplaneError
 from api.fixed import cluster_changes
-from api.fleets import serving_stack_for
+from api.fleets import control_plane_for, serving_stack_for
 from components.charts import Mirrors, serving_releases
 from components.definitions import DEFINITIONS, serving_definitions
 from components.gang_manifests import GANG_SOFTWARE
@@ -93,6 +93,7 @@ def declared_outputs(
 
     """
     existing = cluster.spec.cluster.existing
+    made_by = control_plane_for(documents.fleet, cluster.name)
     declared = ClusterOutputs(
         cluster=cluster.name,
         inputs=ClusterInputs(
@@ -100,6 +101,7 @@ def declared_outputs(
             stack=cluster.spec.stack,
             region=cluster.spec.cluster.region,
             credentials=cluster.spec.cluster.credentials,
+            control_plane=made_by if cluster.spec.cluster.source == "EKS" else None,
         ),
         kubeconfig="",
         pools=_pools(documents, cluster, last, workloads),
@@ -108,7 +110,7 @@ def declared_outputs(
         assumed=assumed,
     )
     if last is not None:
-        refuse_changes(cluster, cluster_changes(cluster, deployed_cluster(last.inputs)))
+        refuse_changes(cluster, cluster_changes(cluster, deployed_cluster(last.inputs), made_by))
     return declared
 
 

@@ -29,7 +29,11 @@ def deployed(clusters: Mapping[str, ClusterOutputs], placement: PlacementOutputs
 def deployed_cluster(inputs: ClusterInputs) -> DeployedCluster:
     """What a cluster was made with."""
     return DeployedCluster(
-        source=inputs.source, stack=inputs.stack, region=inputs.region, credentials=inputs.credentials
+        source=inputs.source,
+        stack=inputs.stack,
+        region=inputs.region,
+        credentials=inputs.credentials,
+        control_plane=inputs.control_plane or "",
     )
 
 

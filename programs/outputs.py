@@ -99,6 +99,8 @@ class ClusterInputs(Outputs):
     stack: Stack
     region: str = ""
     credentials: str = ""
+    control_plane: str | None = None
+    """What makes it on EKS."""
 
 
 class ClusterOutputs(Outputs):

@@ -7,7 +7,7 @@ threads: `prepare` loads what is used, one thread at a time, and comes before an
 from collections.abc import Iterable
 from importlib import import_module
 from threading import Lock
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from pulumi import ComponentResource, ProviderResource
 
@@ -58,15 +58,31 @@ def cloud(source: str) -> Cloud:
         MissingCloudSdk: the cloud's SDK is not installed.
 
     """
+    return cast("Cloud", _loaded(MODULES[source], f"clusters on {source}", EXTRAS.get(source)))
+
+
+def component_of_eks() -> Any:
+    """The module that makes control planes by the component of pulumi_eks, loaded by one thread at a time.
+
+    Raises:
+        MissingCloudSdk: pulumi_eks is not installed.
+
+    """
+    with _LOADING:
+        module = _loaded("components.clouds.eks.component", "control planes by a component", "eks")
+        module.touch()
+    return module
+
+
+def _loaded(module: str, what: str, extra: str | None) -> Any:
     try:
-        return cast("Cloud", import_module(MODULES[source]))
+        return import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(("components", "api")):
             raise
-        extra = EXTRAS.get(source)
         wanted = f'"modelplane[{extra}]"' if extra else "modelplane"
         raise MissingCloudSdk(
-            f"clusters on {source} need the Python package {error.name}, which is not installed",
+            f"{what} need the Python package {error.name}, which is not installed",
             hint=f"pip install {wanted}, or uv sync --extra {extra}" if extra else f"pip install {wanted}",
         ) from error
 

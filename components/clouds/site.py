@@ -8,7 +8,7 @@ from api.classes import InferenceClass
 from api.clusters import InferenceCluster, NodePool
 from api.documents import FleetDocuments
 from api.errors import ModelplaneError
-from api.fleets import Chart, CloudCredential, CredentialSet, serving_stack_for
+from api.fleets import Chart, CloudCredential, ControlPlane, CredentialSet, control_plane_for, serving_stack_for
 from api.recipes import AKSNodes, EKSNodes, GKENodes, NebiusNodes, Provisioning, VultrNodes
 from components.charts import Mirrors
 
@@ -94,6 +94,8 @@ class CloudSite:
     charts: Mapping[str, Chart] = field(default_factory=dict)
     """Settings of the charts that are installed with the cluster, by the names that a Fleet knows."""
     mirrors: Mirrors = field(default_factory=Mirrors)
+    control_plane: ControlPlane = "Resources"
+    """What makes the control plane, on EKS."""
     is_protected: bool = True
     """Whether what is hard to get back is protected from deletion."""
     is_offline: bool = False
@@ -133,6 +135,7 @@ def site_of(
         tags=fleet.spec.tags,
         charts=serving_stack_for(fleet, cluster.name).charts,
         mirrors=mirrors,
+        control_plane=control_plane_for(fleet, cluster.name),
         is_protected=fleet.spec.deletion.protect_clusters,
         is_offline=is_offline,
     )

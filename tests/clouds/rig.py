@@ -21,6 +21,8 @@ from tools.locate import locate
 
 DOUBLES = Path(__file__).resolve().parents[1] / "doubles"
 PACKAGES = ("aws", "gcp", "azure-native", "terraform-provider", "vultr", "kubernetes")
+PROGRAMS = {"eks": "eks_component.py"}
+"""Doubles by package that are no resource providers, with what they take from the engine."""
 ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "example"}
 
 Plain = dict[str, Any]
@@ -39,7 +41,9 @@ class Clouds:
             each.mkdir(parents=True)
         for package in packages:
             starter = plugins / f"pulumi-resource-{package}"
-            starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{DOUBLES / "provider.py"}" {package}\n')
+            program = f'"{DOUBLES / PROGRAMS.get(package, "provider.py")}"'
+            given = '"$@"' if package in PROGRAMS else package
+            starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" {program} {given}\n')
             starter.chmod(0o755)
         self.variables = {
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
@@ -78,8 +82,10 @@ def engine_of(clouds: Clouds, folder: Path, documents: FleetDocuments, monkeypat
 class Rig(Clouds):
     """One backend, one stack, one store of doubles, all below `folder`."""
 
-    def __init__(self, folder: Path, documents: FleetDocuments, cluster: str = "us") -> None:
-        super().__init__(folder)
+    def __init__(
+        self, folder: Path, documents: FleetDocuments, cluster: str = "us", packages: Sequence[str] = PACKAGES
+    ) -> None:
+        super().__init__(folder, packages)
         self.documents, self.cluster = documents, cluster
         backend, work = folder / "backend", folder / "work"
         for each in (backend, work):

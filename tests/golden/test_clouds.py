@@ -178,6 +178,15 @@ def test_a_project_may_come_from_a_provider_configuration() -> None:
     assert site_of(found, made, Mirrors()).project == "acme-2"
 
 
+def test_the_component_of_eks_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pulumi_eks", None)
+    monkeypatch.delitem(sys.modules, "components.clouds.eks.component", raising=False)
+    fleet = a_fleet_with("EKS", clusters={"us": {"controlPlane": "Component"}})
+    with pytest.raises(clouds.MissingCloudSdk, match="pulumi_eks") as caught:
+        recorded(a_site("EKS", fleet=fleet))
+    assert "uv sync --extra eks" in caught.value.hint
+
+
 @pytest.mark.parametrize("source", ["Nebius", "Vultr"])
 def test_a_missing_extra_is_said_in_words(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     package = {"Nebius": "pulumi_nebius", "Vultr": "ediri_vultr"}[source]

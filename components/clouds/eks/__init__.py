@@ -1,6 +1,7 @@
 """Clusters on AWS: plain EKS resources, each setting under its own name (reference: clouds, section 3).
 
-pulumi_eks is not used: its cluster writes `aws-auth` from within the update and its EFA pools bring placement groups.
+A Fleet may have the component of pulumi_eks make the control plane; node groups are plain all the same, because those
+of pulumi_eks bring placement groups with EFA and know no Capacity Blocks.
 """
 
 import pulumi_aws as aws
@@ -8,7 +9,8 @@ import pulumi_kubernetes as kubernetes
 from pulumi import ComponentResource, Output, Resource, ResourceOptions
 
 from components.clouds import inside
-from components.clouds.eks import iam, network, plan, storage
+from components.clouds.eks import control_plane, iam, network, plan, storage
+from components.clouds.eks.control_plane import ControlPlane
 from components.clouds.eks.pools import Pools
 from components.clouds.kubeconfig import kubeconfig, token_arguments
 from components.clouds.outputs import Made
@@ -45,17 +47,18 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
     guarded = ResourceOptions(parent=parent, protect=site.is_protected or None)
     found = plan.subnets(site.region, (zone for pool in site.pools for zone in pool.zones))
     net = network.register(parent, name, found, guarded)
-    cluster = _control_plane(parent, name, site, net, guarded)
+    role = iam.role(parent, name, "cluster", "eks", plan.CLUSTER_POLICIES)
     node_role = iam.role(parent, name, "node", "ec2", plan.NODE_POLICIES)
+    cluster = control_plane.register(parent, name, site, net, control_plane.Roles(role, node_role), guarded)
     pools = Pools(parent, name, site, cluster, net, node_role)
     system = pools.system()
     groups = pools.gpus(found)
     files = storage.register(parent, name, site.cluster, net, guarded)
     early = [_addon(parent, name, cluster, addon) for addon in plan.EARLY_ADDONS]
     efs_role = iam.role(parent, name, "efs-csi", "pods.eks", plan.EFS_POLICIES)
-    identity = iam.pod_identity(parent, name, plan.EFS_ACCOUNT, cluster, efs_role)
+    identity = iam.pod_identity(parent, name, plan.EFS_ACCOUNT, cluster.name, efs_role)
     late = [_addon(parent, name, cluster, addon, system, identity, *early) for addon in plan.LATE_ADDONS]
-    reached = Output.all(cluster.name, cluster.endpoint, cluster.certificate_authority.data).apply(
+    reached = Output.all(cluster.name, cluster.endpoint, cluster.authority).apply(
         lambda known: kubeconfig(known[0], known[1], known[2], _token(site))
     )
     reach = inside.access(parent, name, site, reached, [system, *early, *late])
@@ -64,26 +67,11 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
         kubeconfig=reached,
         storage_class=plan.STORAGE_CLASS,
         pools={pool: group.id for pool, group in groups.items()},
-        resources=[cluster, system, *files.targets, *early, *late, *installed],
+        resources=[cluster.resource, system, *files.targets, *early, *late, *installed],
     )
 
 
-def _control_plane(
-    parent: ComponentResource, name: str, site: CloudSite, net: network.Network, guarded: ResourceOptions
-) -> aws.eks.Cluster:
-    role = iam.role(parent, name, "cluster", "eks", plan.CLUSTER_POLICIES)
-    return aws.eks.Cluster(
-        f"{name}/cluster",
-        **plan.control_plane(site),
-        role_arn=role.arn,
-        vpc_config=plan.endpoints(net.all_subnets),
-        opts=ResourceOptions.merge(guarded, ResourceOptions(depends_on=list(role.policies))),
-    )
-
-
-def _addon(
-    parent: ComponentResource, name: str, cluster: aws.eks.Cluster, addon: str, *after: Resource
-) -> aws.eks.Addon:
+def _addon(parent: ComponentResource, name: str, cluster: ControlPlane, addon: str, *after: Resource) -> aws.eks.Addon:
     return aws.eks.Addon(
         f"{name}/addon-{addon}",
         cluster_name=cluster.name,
@@ -100,14 +88,14 @@ def _installed(
     parent: ComponentResource,
     name: str,
     site: CloudSite,
-    cluster: aws.eks.Cluster,
+    cluster: ControlPlane,
     reach: kubernetes.Provider,
     files: storage.Storage,
 ) -> list[Resource]:
     """What lies in the cluster: the class for model caches, the autoscaler, and the driver of EFA devices."""
     shared = plan.storage_class(files.file_system.id)
     rwx = register(shared, f"{name}/storage-class-rwx-efs", inside.options(parent, reach, *files.targets))
-    identity = iam.pod_identity(parent, name, plan.AUTOSCALER_ACCOUNT, cluster, iam.autoscaler_role(parent, name))
+    identity = iam.pod_identity(parent, name, plan.AUTOSCALER_ACCOUNT, cluster.name, iam.autoscaler_role(parent, name))
     autoscaler = inside.release(site, "cluster-autoscaler", plan.ADDON_NAMESPACE, plan.autoscaler_values(site))
     installed = [rwx, *inside.install(parent, name, reach, autoscaler, identity)]
     if any(pool.has_efa for pool in site.pools):

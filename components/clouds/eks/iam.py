@@ -14,8 +14,14 @@ from components.clouds.eks import plan
 class Role:
     """A role, and what has to be attached before it is of use."""
 
-    arn: Output[str]
+    made: aws.iam.Role
     policies: Sequence[Resource]
+
+    @property
+    def arn(self) -> Output[str]:
+        """Its ARN."""
+        arn: Output[str] = self.made.arn
+        return arn
 
 
 def role(parent: ComponentResource, name: str, key: str, service: str, policies: Iterable[str]) -> Role:
@@ -25,7 +31,7 @@ def role(parent: ComponentResource, name: str, key: str, service: str, policies:
         _attach(parent, f"{name}/iam-role-{key}-{short}", made, arn)
         for short, arn in plan.policy_arns(policies).items()
     ]
-    return Role(arn=made.arn, policies=attached)
+    return Role(made=made, policies=attached)
 
 
 def autoscaler_role(parent: ComponentResource, name: str) -> Role:
@@ -38,16 +44,16 @@ def autoscaler_role(parent: ComponentResource, name: str) -> Role:
         opts=ResourceOptions(parent=parent),
     )
     attached = _attach(parent, f"{name}/iam-role-cluster-autoscaler-policy", made, policy.arn)
-    return Role(arn=made.arn, policies=[attached])
+    return Role(made=made, policies=[attached])
 
 
 def pod_identity(
-    parent: ComponentResource, name: str, account: str, cluster: aws.eks.Cluster, granted: Role
+    parent: ComponentResource, name: str, account: str, cluster: Output[str], granted: Role
 ) -> aws.eks.PodIdentityAssociation:
-    """Give a role to a service account of `kube-system`."""
+    """Give a role to a service account of `kube-system` of the cluster of that name."""
     return aws.eks.PodIdentityAssociation(
         f"{name}/pod-identity-{account}",
-        cluster_name=cluster.name,
+        cluster_name=cluster,
         namespace=plan.ADDON_NAMESPACE,
         service_account=account,
         role_arn=granted.arn,

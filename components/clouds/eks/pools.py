@@ -8,6 +8,7 @@ from pulumi import ComponentResource, Output, Resource, ResourceOptions
 
 from api import names
 from components.clouds.eks import iam, nodes, plan
+from components.clouds.eks.control_plane import ControlPlane
 from components.clouds.eks.network import Network
 from components.clouds.site import CloudPool, CloudSite
 
@@ -24,7 +25,7 @@ class Pools:
         parent: ComponentResource,
         name: str,
         site: CloudSite,
-        cluster: aws.eks.Cluster,
+        cluster: ControlPlane,
         network: Network,
         role: iam.Role,
     ) -> None:
@@ -43,7 +44,7 @@ class Pools:
         rules: list[Resource] = []
         if any(pool.has_efa for pool in self._site.pools):
             group, rules = self._efa_group()
-            groups = [group.id, self._cluster.vpc_config.cluster_security_group_id]
+            groups = [group.id, self._cluster.security_group]
         return {pool.name: self._gpu(pool, found, groups, rules) for pool in self._site.pools}
 
     def _gpu(

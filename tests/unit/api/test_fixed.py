@@ -99,6 +99,15 @@ def test_a_region_that_was_not_recorded_is_not_compared() -> None:
     assert list(cluster_changes(cluster, DeployedCluster(source="EKS", stack="Standard"))) == []
 
 
+def test_what_makes_a_control_plane_cannot_change() -> None:
+    before = DeployedCluster(source="EKS", stack="Standard", control_plane="Component")
+    cluster = InferenceCluster.parse(cluster_of("EKS"))
+    (fault,) = cluster_changes(cluster, before)
+    assert (fault.rule, field_path(fault.at)) == ("IC-N11", "spec.cluster.eks")
+    assert "from Component to Resources" in fault.message
+    assert list(cluster_changes(cluster, before, "Component")) == []
+
+
 def test_a_revision_may_change() -> None:
     assert of_cache(changed(CACHE, "spec.huggingFace.revision", "v2")) == []
 

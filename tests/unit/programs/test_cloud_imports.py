@@ -7,7 +7,16 @@ import pytest
 
 from components import clouds
 
-SDKS = ("pulumi_aws", "pulumi_gcp", "pulumi_azure_native", "pulumi_nebius", "ediri_vultr", "botocore", "google.auth")
+SDKS = (
+    "pulumi_aws",
+    "pulumi_azure_native",
+    "pulumi_eks",
+    "pulumi_gcp",
+    "pulumi_nebius",
+    "ediri_vultr",
+    "botocore",
+    "google.auth",
+)
 
 
 def loaded(script: str) -> set[str]:

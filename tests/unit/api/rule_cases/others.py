@@ -86,6 +86,14 @@ FLEETS: dict[str, Case] = {
         accepted={"versions": PINS},
         at="spec.servingStack.standard.leaderWorkerSet",
     ),
+    "FL-X11": case(
+        FLEET,
+        "spec.clusters.us",
+        refused={"controlPlane": "Component"},
+        accepted={"controlPlane": "Resources"},
+        at="spec.clusters.us.controlPlane",
+        beside=AROUND,
+    ),
     "FL-X10": case(
         FLEET,
         "spec.gateway",
