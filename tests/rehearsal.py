@@ -9,11 +9,11 @@ from simulation import Simulation
 
 from api.errors import MissingInput, ModelplaneError
 from api.names import StackName
-from programs import Context, Permissions, placement, placement_plan, routing, workloads
+from programs import Context, Permissions, placement, routing, workloads
+from programs.cluster import declared_outputs
 from programs.outputs import (
     UNKNOWN,
     Capabilities,
-    ClusterInputs,
     ClusterOutputs,
     GatewayOutputs,
     Outputs,
@@ -95,17 +95,9 @@ class Rehearsal:
 
     def _cluster(self, name: str, context: Context) -> ClusterOutputs:
         last = context.last(ClusterOutputs)
-        declared = placement_plan.declared_pools(context.documents, name)
         listed = context.read(WorkloadsOutputs, "workloads", name)
-        names = {pool.name for pool in declared}
-        left = [pool for pool in (last.pools if last else ()) if pool.name not in names]
-        return ClusterOutputs(
-            cluster=name,
-            inputs=ClusterInputs(source="Existing", stack="Standard"),
-            kubeconfig=name,
-            pools=(*declared, *(pool for pool in left if listed and pool.name in listed.pools)),
-            reachable=last.reachable if last else True,
-        )
+        declared = declared_outputs(context.documents, context.documents.clusters[name], last, listed)
+        return declared.model_copy(update={"kubeconfig": name, "reachable": last.reachable if last else True})
 
     def _steps(self, stack: StackName, outputs: Outputs) -> tuple[Step, ...]:
         before = self.simulation.kept.get(stack)

@@ -82,6 +82,7 @@ def a_fleet_with(source: str, **spec: Any) -> Fleet:
 
 
 def test_eks_with_efa_and_a_capacity_block(snapshot: SnapshotAssertion) -> None:
+    """D20: the group allows itself both ways and is on every interface, one for each network card."""
     pools = [
         a_cloud_pool("EKS", "fast", nodes=2, class_name="h200", fabric={"type": "EFA"}),
         a_cloud_pool("EKS", "bought", class_name="h200", capacityBlock={"capacityReservationId": "cr-0a1b"}),
@@ -98,6 +99,9 @@ def test_eks_with_efa_and_a_capacity_block(snapshot: SnapshotAssertion) -> None:
     assert [(each["networkCardIndex"], each["deviceIndex"]) for each in interfaces[:3]] == [(0, 0), (1, 1), (2, 1)]
     (efa,) = {tuple(each["securityGroups"]) for each in interfaces}
     assert efa == ("cluster-us/efa-security-group-id", "sg-cluster")
+    for rule in ("SecurityGroupIngressRule", "SecurityGroupEgressRule"):
+        itself = dict.fromkeys(("securityGroupId", "referencedSecurityGroupId"), efa[0]) | {"ipProtocol": "-1"}
+        assert itself in [each.inputs for each in recording.of_kind(rule)]
 
 
 def test_several_accounts_are_told_apart_by_variables_whose_values_are_in_no_state() -> None:
@@ -136,6 +140,13 @@ FAST_POOLS: dict[str, list[dict[str, Any]]] = {
     ],
     "Vultr": [a_cloud_pool("Vultr", "grows", nodes=2, maxNodeCount=4)],
 }
+
+
+def test_nodes_of_gke_carry_what_its_autoscaler_knows_devices_by() -> None:
+    """D22: without the label it would start no node for a claim."""
+    pools = [pool for pool in recorded(a_site("GKE")).of_kind("NodePool") if "system" not in pool.name]
+    labels = [pool.inputs["nodeConfig"]["labels"] for pool in pools]
+    assert [each["cloud.google.com/gke-nvidia-gpu-dra-driver"] for each in labels] == ["true"]
 
 
 @pytest.mark.parametrize("source", sorted(FAST_POOLS))

@@ -13,6 +13,7 @@ from unit.api.rule_cases.platform import beside, class_of, cluster_of
 from api import names
 from api.errors import InvalidFleet, Problem, Severity
 from api.loader import load
+from programs.placement_plan import declared_pools
 from scheduler.cel import compile_error
 from scheduler.matcher import Matcher
 
@@ -171,6 +172,13 @@ def test_d22_an_eks_pool_that_sleeps_is_a_warning(tmp_path: Path) -> None:
         "spec.nodePools[0].minNodeCount",
     )
     assert "from zero" in problem.message
+
+
+@pytest.mark.parametrize(("source", "counted"), {"GKE": 2, "EKS": 0}.items())
+def test_d22_only_nodes_that_something_can_start_are_counted_on(source: str, counted: int, tmp_path: Path) -> None:
+    problems(tmp_path, cluster_of(source, **ASLEEP), *beside(source))
+    (pool,) = declared_pools(load(tmp_path), "us")
+    assert pool.usable_nodes == counted
 
 
 def test_d24_weights_under_a_commit_are_not_found_without_it(tmp_path: Path) -> None:

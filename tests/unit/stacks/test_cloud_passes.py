@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_pool, a_request, a_service, an_engine
+from rehearsal import preview
 from simulation import Simulation
 from sites import a_cloud_class, a_cloud_cluster, a_cloud_pool
 from states import an_entry, documents_of
@@ -13,6 +14,8 @@ from unit.api.rule_cases.case import changed
 
 from api import InferenceClass
 from api.documents import FleetDocuments
+from api.errors import DeletionRefused
+from programs import Permissions
 from programs.outputs import ClusterOutputs, WorkloadsOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
@@ -72,12 +75,12 @@ def test_a_pass_tells_what_nodes_cost_before_and_after(run: Run) -> None:
     assert (found.before, found.after) == (2.0, 6.0)
 
 
-def on_a_cloud(*pools: Any, machine: str = "g6.xlarge") -> FleetDocuments:
+def on_a_cloud(*pools: Any, machine: str = "g6.xlarge", replicas: int = 2) -> FleetDocuments:
     cloud = a_cloud_cluster("EKS", "gpu-us-east", pools=[*pools])
     classes = (a_class(), a_cloud_class("EKS", instanceType=machine))
     member = a_member(requests=[a_request(count=1, cel='device.driver == "gpu.nvidia.com"')])
-    wanted = a_deployment("mock-demo", replicas=2, engines=[an_engine(members=[member])])
-    return documents_of(a_fleet("local"), *classes, cloud, a_cluster("gpu-eu-west", pools=[a_pool(nodes=2)]), wanted)
+    wanted = a_deployment("mock-demo", replicas=replicas, engines=[an_engine(members=[member])])
+    return documents_of(a_fleet("local"), *classes, cloud, a_cluster("gpu-eu-west", pools=[a_pool(nodes=3)]), wanted)
 
 
 def test_a_pool_that_left_goes_in_the_pass_that_emptied_it(run: Run) -> None:
@@ -105,6 +108,34 @@ def test_a_pool_of_another_class_is_emptied_and_then_made_anew(run: Run) -> None
     assert pool.recipe["provisioning"]["eks"]["instanceType"] == "g6.2xlarge"
     assert simulation.calls.count("cluster.gpu-us-east") == 2
     assert simulation.rendered() == sorted(simulation.endpoints())
+
+
+def test_a_class_that_moves_too_many_replicas_is_refused_until_it_is_allowed_and_previewed_to_the_end(run: Run) -> None:
+    pools = [a_cloud_pool("EKS", nodes=2)]
+    simulation = Simulation(on_a_cloud(*pools, replicas=5))
+    run(simulation)
+    simulation.documents = on_a_cloud(*pools, machine="g6.2xlarge", replicas=5)
+    refused, _ = preview(simulation)
+    assert refused.exit_code == 26
+    (error,) = (error for error in refused.errors if isinstance(error, DeletionRefused))
+    allowed = Permissions(deletions=frozenset({error.hint.rpartition(" ")[2]}))
+    report, rehearsal = preview(simulation, permissions=allowed)
+    assert rehearsal.calls.count("cluster.gpu-us-east") == 2  # once more when it is empty
+    (planned,) = report.clusters["gpu-us-east"].pools
+    assert (planned.replacing, planned.recipe and planned.recipe["provisioning"]["eks"]["instanceType"]) == (
+        False,
+        "g6.2xlarge",
+    )
+    assert machines(simulation) == ["g6.xlarge"]
+    done = run(simulation, permissions=allowed)
+    assert done.exit_code == 0
+    assert len(simulation.rendered()) == 5  # there was no room elsewhere: they are back
+    assert machines(simulation) == ["g6.2xlarge"]
+
+
+def machines(simulation: Simulation) -> list[str]:
+    pools = simulation.read(ClusterOutputs, "cluster", "gpu-us-east").pools
+    return [pool.recipe["provisioning"]["eks"]["instanceType"] for pool in pools if pool.recipe]
 
 
 def test_a_cluster_that_takes_long_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
