@@ -74,10 +74,15 @@ def manager_of(live: Mapping[str, Any], path: str, own: tuple[str, ...] = ()) ->
 
 
 def _owns(fields: Mapping[str, Any], path: str) -> bool:
-    """Whether a set of fields has the path, as far as it leads to no item of a list and no key with dots in it."""
-    at: Any = fields
-    for name in path.partition("[")[0].split("."):
-        at = at.get(f"f:{name}") if isinstance(at, Mapping) else None
-        if at is None:
-            return False
-    return True
+    """Whether a set of fields has the path, as far as it leads to no item of a list; names may have dots in them."""
+    return _has(fields, path.partition("[")[0])
+
+
+def _has(fields: Mapping[str, Any], path: str) -> bool:
+    for field, inner in fields.items():
+        name = field.removeprefix("f:")
+        if name == field or not isinstance(inner, Mapping):
+            continue
+        if path == name or (path.startswith(f"{name}.") and _has(inner, path[len(name) + 1 :])):
+            return True
+    return False

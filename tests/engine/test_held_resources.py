@@ -12,8 +12,10 @@ from unit.cli.running import files_below
 
 from api.documents import FleetDocuments
 from api.errors import InvalidFleet, UnreadableStack
+from api.names import StackName
 from stacks.engine import Engine
 from stacks.environment import PROJECT, environment_of
+from stacks.loop.backend import state_of
 from stacks.state import discard, has_state, held_resources, observe
 from tools.locate import locate
 
@@ -140,3 +142,25 @@ def test_outputs_are_observed_without_a_secret_and_one_that_cannot_be_read_hides
     assert isinstance(problem, UnreadableStack)
     assert "demo.placement" in problem.message
     assert files_below(tmp_path / ".modelplane" / "state") == before
+
+
+def test_outputs_in_a_folder_are_read_without_the_cli_unless_they_hold_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine(environment_of(tmp_path), FleetDocuments(directory=tmp_path))
+    engine.stacks()
+    exporting(tmp_path, "demo.gateway", {"address": "203.0.113.1"}, {"kubeconfig": "keep out"})
+    exporting(tmp_path, "demo.placement", {"version": "1"}, {})
+    for stack in ("demo.gateway", "demo.placement"):
+        found = state_of(engine.environment, stack)
+        assert found is not None
+        assert found["deployment"] == engine.exported(StackName(*stack.split(".")))["deployment"]
+
+    started: list[tuple[str, ...]] = []
+    run = engine._run
+    monkeypatch.setattr(engine, "_run", lambda *arguments: started.append(arguments) or run(*arguments))
+    assert engine.outputs("demo.placement") == {"version": "1"}
+    assert started == []
+    assert engine.outputs("demo.gateway") == {"address": "203.0.113.1", "kubeconfig": "keep out"}
+    assert engine.outputs("demo.routing") is None
+    assert len(started) == 2

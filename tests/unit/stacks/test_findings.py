@@ -69,6 +69,18 @@ def test_what_somebody_else_set_in_a_release_is_told_with_who() -> None:
     assert release(None) == [("missing", "is not there", "")]
 
 
+def test_a_key_with_dots_in_it_has_an_owner_as_any_other() -> None:
+    manifest = {
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "n"},
+        "data": {"gateway.yaml": "a", "b": "c"},
+    }
+    fields = {"f:data": {"f:gateway.yaml": {}}}
+    metadata = {"name": "c", "namespace": "n", "managedFields": [{"manager": "somebody", "fieldsV1": fields}]}
+    found = list(of_release("f.serving.us", manifest, {"metadata": metadata, "data": {"gateway.yaml": "x", "b": "y"}}))
+    assert [(each.what, each.manager) for each in found] == [("data.gateway.yaml", "somebody")]
+
+
 def test_what_nobody_else_owns_in_a_release_is_how_the_api_server_writes_it() -> None:
     assert release(live(image="docker.io/a:1")) == []
 
