@@ -1,19 +1,11 @@
 """`modelplane preview`: what `up` would change, on every level, before anything is applied."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from cli.options import Allow, Debug, DeleteCluster, FleetPaths, Forget, IgnoreUnknown, Output, Parallel, RebuildLedger
-
-
-class PreviewOutput(StrEnum):
-    """How a preview is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    MARKDOWN = "markdown"
+from cli.options import Allow, Debug, DeleteCluster, FleetPaths, Forget, IgnoreUnknown, Parallel, RebuildLedger
+from cli.report.writing import ReportFiles, ReportFormat, ReportOutput
 
 
 def add_to(app: typer.Typer) -> None:
@@ -24,9 +16,8 @@ def add_to(app: typer.Typer) -> None:
 def preview(
     fleet: FleetPaths = None,
     ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
-    output: Annotated[
-        PreviewOutput, typer.Option("--output", "-o", help="How it is printed; markdown fits a pull request.")
-    ] = PreviewOutput.TABLE,
+    output: ReportFormat = ReportOutput.TABLE,
+    report_files: ReportFiles = None,
     expect_no_changes: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--expect-no-changes", help="End with 7 when a resource or the ledger would change.")
     ] = False,
@@ -49,9 +40,11 @@ def preview(
     """
     from api.secrets import unresolved
     from cli.fleet import fleet_of, load_with_fleet, place_of, refuse_documented
-    from cli.preview_tables import preview_markdown, preview_tables, sentence
-    from cli.printing import counted, data, print_plain, print_problems, say
+    from cli.preview_tables import preview_tables, sentence
+    from cli.printing import counted, data, print_problems, say
     from cli.progress import Clock, Progress
+    from cli.report.from_preview import preview_page
+    from cli.report.writing import beside, formats_of, render, write_reports
     from cli.summary import print_failures
     from programs import Permissions
     from programs.preflight import refuse_unsupported
@@ -62,6 +55,7 @@ def preview(
     from stacks.preview_engine import preview_engine
 
     took = Clock()
+    files = formats_of(report_files or ())
     place = place_of(fleet, ignore_unknown=ignore_unknown)
     documents = load_with_fleet(place)
     print_problems([*documents.warnings, *unresolved(documents)])
@@ -85,12 +79,10 @@ def preview(
         interruptible(engine, progress.on_note),
     ):
         report = Preview(documents, engine, options, progress.on_operation).run()
-    if output is PreviewOutput.TABLE:
-        data(preview_tables(report))
-    elif output is PreviewOutput.MARKDOWN:
-        data(preview_markdown(report, name))
-    else:
-        print_plain(report.plain(), Output.JSON)
+    if output is not ReportOutput.TABLE or files:
+        page = preview_page(report, name, beside(documents, environment))
+        write_reports(page, files)
+    data(preview_tables(report) if output is ReportOutput.TABLE else render(page, output))
     print_failures(report.outcome)
     failures = f", {counted(len(report.errors), 'error')}" if report.errors else ""
     say(f"{name}: {sentence(report)} in {counted(len(report.operations), 'stack')}{failures}, {took}")

@@ -17,9 +17,9 @@ def summary(report: Report) -> str:
     parts = []
     if deployments:
         head = ("DEPLOYMENT", "WANTED", "PLACED", "READY", "STATUS")
-        parts.append(table(head, _deployment_rows(deployments)))
+        parts.append(table(head, deployment_rows(deployments)))
     if services:
-        rows = ((key, str(len(state.backends)), _url(state.address)) for key, state in sorted(services.items()))
+        rows = ((key, str(len(state.backends)), url(state.address)) for key, state in sorted(services.items()))
         parts.append(table(("SERVICE", "ENDPOINTS", "URL"), rows))
     parts += cost_table(report.costs)
     if report.starting:
@@ -55,7 +55,8 @@ def closing(report: Report, fleet: str, took: object) -> str:
     return f"{fleet}: {changed} in {counted(len(stacks), 'stack')}{failures}, {took}"
 
 
-def _deployment_rows(deployments: dict[str, DeploymentState]) -> Iterator[tuple[str, ...]]:
+def deployment_rows(deployments: Mapping[str, DeploymentState]) -> Iterator[tuple[str, ...]]:
+    """A row for each deployment, and below one that is short why each cluster takes no more."""
     for key, state in sorted(deployments.items()):
         conditions = {condition.type: condition for condition in state.conditions}
         ready = conditions.get("Ready")
@@ -85,5 +86,6 @@ def refusal_rows(reasons: Mapping[str, Sequence[Mapping[str, str]]], message: st
         yield (message,)
 
 
-def _url(address: Any) -> str:
+def url(address: Any) -> str:
+    """An address, where it is known."""
     return address if isinstance(address, str) else "-"

@@ -13,12 +13,11 @@ from cli.options import (
     Forget,
     IgnoreUnknown,
     Labels,
-    Output,
-    OutputFormat,
     Parallel,
     RebuildLedger,
     Wait,
 )
+from cli.report.writing import ReportFiles, ReportFormat, ReportOutput
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,7 +28,8 @@ def add_to(app: typer.Typer) -> None:
 def up(
     fleet: FleetPaths = None,
     ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
-    output: OutputFormat = Output.TABLE,
+    output: ReportFormat = ReportOutput.TABLE,
+    report_files: ReportFiles = None,
     parallel: Parallel = 3,
     wait: Wait = None,
     changed_only: ChangedOnly = False,  # noqa: FBT002 - a flag of the command line
@@ -49,8 +49,10 @@ def up(
     """
     from api.label_queries import label_query
     from cli.fleet import fleet_of, load_checked, place_of, refuse_documented
-    from cli.printing import data, print_plain, print_problems, say
+    from cli.printing import data, print_problems, say
     from cli.progress import Clock, Progress
+    from cli.report.from_pass import pass_page
+    from cli.report.writing import beside, formats_of, render, write_reports
     from cli.summary import closing, print_failures, summary
     from programs import Permissions
     from stacks.converge import Options, Pass
@@ -62,6 +64,7 @@ def up(
     from stacks.skipping import Notes
 
     took = Clock()
+    files = formats_of(report_files or ())
     place = place_of(fleet, ignore_unknown=ignore_unknown)
     documents = load_checked(place)
     print_problems(documents.warnings)
@@ -87,10 +90,10 @@ def up(
     ):
         notes = Notes(environment, documents, permissions=permissions, skip=changed_only)
         report = Pass(documents, engine, given, progress.on_operation, progress.on_note, notes).run()
-    if output is Output.TABLE:
-        data(summary(report))
-    else:
-        print_plain(report.plain(), output)
+    if output is not ReportOutput.TABLE or files:
+        page = pass_page(report, name, beside(documents, environment), took)
+        write_reports(page, files)
+    data(summary(report) if output is ReportOutput.TABLE else render(page, output))
     print_failures(report)
     say(closing(report, name, took))
     raise typer.Exit(report.exit_code)
