@@ -136,6 +136,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "FL-X8": "spec.clusters",
     "FL-X9": "spec.servingStack.standard.leaderWorkerSet",
     "FL-X10": "spec.gateway.kubeconfigSecretRef",
+    "FL-X11": "spec.clusters",
     "CM-X1": "data",
     "SEC-X1": "stringData",
     "SEC-X2": "data",
