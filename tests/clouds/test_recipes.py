@@ -1,0 +1,45 @@
+"""All recipes as one fleet, previewed as in CI: with doubles of the providers, without credentials."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from clouds.rig import Clouds, stand_in
+
+from api.loader import load
+from stacks.environment import environment_of
+from stacks.preview import Preview, PreviewOptions
+from stacks.preview_engine import preview_engine
+
+pytestmark = pytest.mark.engine
+
+RECIPES = Path(__file__).resolve().parents[2] / "examples" / "recipes"
+WITHOUT_DEFINITIONS = """\
+spec:
+  servingStack: {crds: {enabled: false}}
+  gateway:
+    crds: {enabled: false}
+"""
+"""Their files come from the network, and are no matter of recipes."""
+ROOM = {"aws-h200": ("nodeCount: 2", "nodeCount: 5"), "google-l4": ("nodeCount: 1", "nodeCount: 3")}
+"""Each recipe brings the hardware for itself; all of them together need more of some."""
+
+
+def test_they_preview_as_one_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "fleet"
+    shutil.copytree(RECIPES, folder)
+    fleet = folder / "fleet" / "fleet.yaml"
+    fleet.write_text(fleet.read_text().replace("spec:\n  gateway:\n", WITHOUT_DEFINITIONS))
+    for hardware, (few, enough) in ROOM.items():
+        file = folder / "hardware" / f"{hardware}.yaml"
+        file.write_text(file.read_text().replace(few, enough, 1))
+    clouds = Clouds(tmp_path / "clouds")
+    stand_in(clouds, monkeypatch, with_account=False)
+    documents = load(folder)
+    with preview_engine(environment_of(folder, {}), documents) as engine:
+        report = Preview(documents, engine, PreviewOptions(), lambda _: None).run().plain()
+    assert (report["errors"], report["exitCode"]) == ([], 0)
+    placed = {key: (state["wanted"], state["placed"]) for key, state in report["deployments"].items()}
+    assert placed == {f"ml-team/{document.name}": (1, 1) for document in documents.deployments.values()}
+    made = {stack: found["changes"]["create"] for stack, found in report["stacks"].items()}
+    assert min(made[f"recipes.workloads.{cluster}"] for cluster in documents.clusters) > 1
