@@ -45,7 +45,7 @@ def footprints(documents: FleetDocuments, outputs: Mapping[str, ClusterOutputs],
             size = _size(documents.caches[key])
             if not _has_storage(documents, outputs, cluster):
                 refused[key][cluster] = CacheRefusal(
-                    reason="Unsupported", message=f"{cluster} has no storage that many nodes can mount"
+                    reason="Unsupported", message=f"{cluster} has no storage that many nodes can mount (ReadWriteMany)"
                 )
             elif left is not None and size > left:
                 text = f"the volume of {cluster} has {left} of {total} GiB left, {key[0]}/{key[1]} needs {size}"

@@ -90,6 +90,7 @@ def _footprints(documents: FleetDocuments, observed: Observed) -> dict[Key, Cach
         key: CacheFootprint(
             clusters=frozenset(documents.clusters) - frozenset(places.refused[key]),
             match_labels=cache.spec.cluster_selector.match_labels if cache.spec.cluster_selector else {},
+            refused={cluster: why.message for cluster, why in places.refused[key].items()},
         )
         for key, cache in documents.caches.items()
     }

@@ -105,19 +105,27 @@ def _numbered(staging: Staging, last_token: str | None, now: str) -> Staging:
 
 def register_cache(
     staging: Staging, look: PodLook, now: str, opts: ResourceOptions
-) -> tuple[ModelCache, Output[dict[str, Any]]]:
-    """Register one cache; its exported state follows its live objects."""
+) -> tuple[ModelCache, dict[str, Any]]:
+    """Register one cache; its exported state, leaf by leaf: what a preview cannot know leaves the rest readable."""
     token = Output.secret(staging.token) if staging.token is not None else None
     args = ModelCacheArgs(setting=staging.setting, hydrates=staging.hydrates, token=token)
     component = ModelCache(f"cache:{staging.cache.key}", args, opts)
     parts: Output[Any] = Output.all(component.claim, component.claim_uid, component.job)
 
-    def state(found: list[Any]) -> dict[str, Any]:
+    def state(found: list[Any]) -> CacheState:
         job = None if found[2] is None else dict(found[2])
         seen = SeenCache(claim=dict(found[0] or {}), claim_uid=found[1], job=job)
-        return cache_state(staging, seen, look, now).plain()
+        return cache_state(staging, seen, look, now)
 
-    return component, parts.apply(state)
+    told = parts.apply(state)
+    return component, {
+        **_asked(staging).plain(),
+        "phase": told.apply(lambda found: found.phase),
+        "reason": told.apply(lambda found: found.reason),
+        "message": told.apply(lambda found: found.message),
+        "since": told.apply(lambda found: found.since),
+        "claim_uid": component.claim_uid,
+    }
 
 
 def cache_state(staging: Staging, seen: SeenCache, look: PodLook, now: str) -> CacheState:
@@ -146,6 +154,11 @@ def planned_state(staging: Staging) -> CacheState:
     """What the stack will export as far as that is known before it runs."""
     if staging.is_latched and staging.before is not None:
         return staging.before
+    return _asked(staging)
+
+
+def _asked(staging: Staging) -> CacheState:
+    """What is known of a cache before anything is seen of it."""
     return CacheState(identity=staging.setting.identity, attempt=staging.setting.attempt, asked=staging.asked)
 
 

@@ -198,7 +198,7 @@ Place = tuple[pulumi.ProviderResource, dict[str, pulumi.Resource]]
 
 def _caches(
     context: Context, decision: Decision, seen: PodLook, place: Place
-) -> tuple[dict[str, pulumi.Resource], dict[str, Output[dict[str, Any]]]]:
+) -> tuple[dict[str, pulumi.Resource], dict[str, dict[str, Any]]]:
     """Register the caches; their components and their exported states."""
     access, namespaces = place
     components: dict[str, pulumi.Resource] = {}

@@ -46,14 +46,16 @@ def selection_gates(demand: Demand, cluster: Cluster) -> Iterator[Reason]:
     outside = _outside(demand.footprint, cluster)
     if outside:
         text = f"outside cache {demand.cache}'s clusters"
-        yield Reason(code=ReasonCode.OUTSIDE_CACHE_CLUSTERS, message=f"is {text}: it {outside}", summary=text)
+        yield Reason(code=ReasonCode.OUTSIDE_CACHE_CLUSTERS, message=f"is {text}: {outside}", summary=text)
 
 
 def _outside(footprint: CacheFootprint, cluster: Cluster) -> str:
     wrong = _wrong_label(footprint.match_labels, cluster)
-    if not wrong and footprint.clusters is not None and cluster.name not in footprint.clusters:
-        return "has no storage that many nodes can mount (ReadWriteMany)"
-    return wrong
+    if wrong:
+        return f"it {wrong}"
+    if footprint.clusters is None or cluster.name in footprint.clusters:
+        return ""
+    return footprint.refused.get(cluster.name, "it has no storage that many nodes can mount (ReadWriteMany)")
 
 
 def _state(cluster: Cluster) -> Iterator[Reason]:

@@ -95,11 +95,13 @@ class PlacedReplica:
 class CacheFootprint:
     """Where a cache can be: on clusters that can hold it and carry the labels it asks for.
 
-    `clusters` are those with storage that many nodes can mount (ReadWriteMany); None where all can.
+    `clusters` are those with storage that many nodes can mount (ReadWriteMany) and room for it; None where all can.
+    `refused` says of others in words why they cannot hold it.
     """
 
     clusters: frozenset[str] | None
     match_labels: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

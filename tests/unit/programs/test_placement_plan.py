@@ -299,7 +299,18 @@ def test_a_deployment_goes_where_its_cache_can_be() -> None:
     outputs = plan_placement(documents, placement_sees(changes={"clusters": stored}), now=NOW)
     assert [entry.cluster for entry in outputs.ledger.replicas] == ["us"]
     assert outputs.deployments["ml-team/qwen"].verdicts["eu"][0].message == (
-        "is outside cache weights's clusters: it has no storage that many nodes can mount (ReadWriteMany)"
+        "is outside cache weights's clusters: eu has no storage that many nodes can mount (ReadWriteMany)"
+    )
+
+
+def test_a_cluster_without_room_for_the_cache_is_told_with_what_is_left() -> None:
+    us = a_cluster("us", cluster={"source": "Nebius", "nebius": {}})
+    caches = [a_cache("weights"), *(a_cache(f"large-{number:02}") for number in range(51))]
+    documents = documents_of(a_fleet(), a_class(), us, *caches, a_deployment(cache="weights"))
+    stored = {"us": cluster_outputs("us", pools=[pool_facts()], storage_class="shared")}
+    outputs = plan_placement(documents, placement_sees(changes={"clusters": stored}), now=NOW)
+    assert outputs.deployments["ml-team/qwen"].verdicts["us"][0].message == (
+        "is outside cache weights's clusters: the volume of us has 4 of 1024 GiB left, ml-team/weights needs 20"
     )
 
 
