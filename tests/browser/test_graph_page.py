@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from graphs import a_large_graph
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from cli.graph_page import page as page_of
@@ -152,19 +153,7 @@ def test_its_policy_lets_nothing_in_and_nothing_out(browser: Browser, tmp_path: 
 
 
 def test_a_thousand_clusters_open_and_are_found(browser: Browser, tmp_path: Path) -> None:
-    names = [f"cluster-{number:04}" for number in range(1000)]
-    nodes = [Node(id=f"pool/{name}/h100", kind="pool", name=f"{name}/h100", state="ready") for name in names]
-    nodes += [
-        Node(id=f"replica/ml/{name}-{index}", kind="replica", name=f"ml/{name}-{index}", state="ready")
-        for name in names
-        for index in range(10)
-    ]
-    edges = [
-        Edge(source=f"replica/ml/{name}-{index}", target=f"pool/{name}/h100", label="2 nodes")
-        for name in names
-        for index in range(10)
-    ]
-    with Opened(browser, tmp_path, Graph(fleet="big", nodes=tuple(nodes), edges=tuple(edges))) as page:
+    with Opened(browser, tmp_path, a_large_graph()) as page:
         expect(page.locator("#summary")).to_contain_text("10000 replicas · 1000 pools")
         page.get_by_label("Find").fill("cluster-0777/")
         replicas = [f"replica ml/cluster-0777-{index}, ready" for index in range(10)]

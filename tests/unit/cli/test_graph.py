@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from graphs import a_large_graph
 from unit.cli.running import Run, files_below
 
 from cli.graph_page import page
@@ -58,21 +59,7 @@ def test_no_name_can_end_the_data() -> None:
 
 def test_a_thousand_clusters_are_less_than_five_megabytes() -> None:
     condition = "Ready True: Serving: 8 of 8 pods ready on every node of the pool that was chosen for it"
-    clusters = [f"cluster-{number:04}" for number in range(1000)]
-    nodes = [Node(id=f"pool/{name}/h100", kind="pool", name=f"{name}/h100", state="ready") for name in clusters]
-    nodes += [
-        Node(
-            id=f"replica/ml/{name}-{index}", kind="replica", name=f"ml/{name}-{index}", state="ready", why=(condition,)
-        )
-        for name in clusters
-        for index in range(10)
-    ]
-    edges = [
-        Edge(source=f"replica/ml/{name}-{index}", target=f"pool/{name}/h100", label="2 nodes")
-        for name in clusters
-        for index in range(10)
-    ]
-    assert len(page(Graph(fleet="big", nodes=tuple(nodes), edges=tuple(edges))).encode()) < 5_000_000
+    assert len(page(a_large_graph(condition)).encode()) < 5_000_000
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not there to read the program with")
