@@ -38,7 +38,7 @@ class Listing:
 
         """
         from api.kinds import kinds_named
-        from api.label_query import parse
+        from api.label_queries import LabelQuery, label_query
         from stacks.query import Query, select
 
         kinds, slash, name = self.kinds.partition("/")
@@ -47,7 +47,11 @@ class Listing:
         if names and len(meant) > 1:
             raise InvocationError(f"{', '.join(names)} of {len(meant)} kinds", hint="name one kind, or no names")
         query = Query(
-            kinds=meant, names=names, namespace=self.namespace, labels=parse(self.selector), sort_by=self.sort_by
+            kinds=meant,
+            names=names,
+            namespace=self.namespace,
+            labels=label_query(self.selector) if self.selector else LabelQuery(),
+            sort_by=self.sort_by,
         )
         return Chosen(kinds=meant, objects=select(objects, query), listing=self, one=len(names) == 1)
 

@@ -1,5 +1,6 @@
 """`modelplane preview`: what `up` would change, on every level, before anything is applied."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,14 @@ def preview(
     ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
     output: ReportFormat = ReportOutput.TABLE,
     report_files: ReportFiles = None,
+    save_plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-plan",
+            metavar="FILE",
+            help="Keep what this was made of, for up --plan; asks clusters for their nodes.",
+        ),
+    ] = None,
     expect_no_changes: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--expect-no-changes", help="End with 7 when a resource or the ledger would change.")
     ] = False,
@@ -39,7 +48,9 @@ def preview(
     Example: modelplane preview -f examples/local --expect-no-changes
     """
     from api.secrets import unresolved
+    from cli import plan_file
     from cli.fleet import fleet_of, load_with_fleet, place_of, refuse_documented
+    from cli.observed import refuse_among_documents
     from cli.preview_tables import preview_tables, sentence
     from cli.printing import counted, data, print_problems, say
     from cli.progress import Clock, Progress
@@ -56,6 +67,8 @@ def preview(
 
     took = Clock()
     files = formats_of(report_files or ())
+    if save_plan is not None:
+        refuse_among_documents(fleet, save_plan)
     place = place_of(fleet, ignore_unknown=ignore_unknown)
     documents = load_with_fleet(place)
     print_problems([*documents.warnings, *unresolved(documents)])
@@ -73,6 +86,7 @@ def preview(
     )
     stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
     environment = environment_of(place.directory)
+    before = plan_file.seen(environment, documents) if save_plan is not None else None
     with (
         preview_engine(environment, documents, say if debug else None) as engine,
         Progress(f"{name}: preview", stacks) as progress,
@@ -84,6 +98,8 @@ def preview(
         write_reports(page, files)
     data(preview_tables(report) if output is ReportOutput.TABLE else render(page, output))
     print_failures(report.outcome)
+    if save_plan is not None and before is not None:
+        plan_file.save(save_plan, before, report, permissions)
     failures = f", {counted(len(report.errors), 'error')}" if report.errors else ""
     say(f"{name}: {sentence(report)} in {counted(len(report.operations), 'stack')}{failures}, {took}")
     raise typer.Exit(report.exit_code)

@@ -52,7 +52,7 @@ def _once(
     """What is shown, and why some stacks cannot be read."""
     from datetime import UTC, datetime
 
-    from api.label_query import parse
+    from api.label_queries import LabelQuery, label_query
     from cli.fleet import fleet_of, load_leniently
     from cli.printing import as_plain, print_error, say
     from cli.tables import status_tables
@@ -60,12 +60,12 @@ def _once(
     from stacks.environment import environment_of
     from stacks.query import is_inside
 
-    labels = parse(selector or "")
+    labels = label_query(selector) if selector else LabelQuery()
     documents = load_leniently(place)
     name = fleet_of(documents).name
     found, problems = state.shown(environment_of(place.directory), documents, name)
     shown = [
-        each for each in found if is_inside(each, namespace) and labels.admits(each["metadata"].get("labels") or {})
+        each for each in found if is_inside(each, namespace) and labels.matches(each["metadata"].get("labels") or {})
     ]
     if output is not Output.TABLE:
         text = as_plain({"apiVersion": "v1", "kind": "List", "items": shown}, output)

@@ -1,6 +1,8 @@
 """`modelplane up`: bring the whole fleet to what its documents say."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -30,6 +32,14 @@ def up(
     ignore_unknown: IgnoreUnknown = False,  # noqa: FBT002 - a flag of the command line
     output: ReportFormat = ReportOutput.TABLE,
     report_files: ReportFiles = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan",
+            metavar="FILE",
+            help="Only if documents, state and nodes are those of a preview --save-plan; else exit 25.",
+        ),
+    ] = None,
     parallel: Parallel = 3,
     wait: Wait = None,
     changed_only: ChangedOnly = False,  # noqa: FBT002 - a flag of the command line
@@ -48,6 +58,7 @@ def up(
     Example: modelplane up -f examples/local --wait 2m
     """
     from api.label_queries import label_query
+    from cli import plan_file
     from cli.fleet import fleet_of, load_checked, place_of, refuse_documented
     from cli.printing import data, print_problems, say
     from cli.progress import Clock, Progress
@@ -61,6 +72,7 @@ def up(
     from stacks.interrupt import interruptible
     from stacks.lock import pass_lock
     from stacks.plan import fleet_stacks, left_out
+    from stacks.saved_plan import permissions_of
     from stacks.skipping import Notes
 
     took = Clock()
@@ -77,6 +89,8 @@ def up(
         forget=frozenset(forget or ()),
         rebuild_ledger=rebuild_ledger,
     )
+    saved = plan_file.read(plan, permissions, whole=labels is None) if plan is not None else None
+    permissions = permissions_of(saved) if saved is not None else permissions
     refuse_documented(permissions.delete_clusters, documents)
     without = left_out(documents, label_query(labels) if labels is not None else None)
     given = Options(parallel=parallel, permissions=permissions, left_out=without)
@@ -88,6 +102,8 @@ def up(
         Progress(f"{name}: up", stacks) as progress,
         interruptible(engine, progress.on_note),
     ):
+        if saved is not None and plan is not None:
+            plan_file.refuse_other(saved, plan, engine, documents)
         notes = Notes(environment, documents, permissions=permissions, skip=changed_only)
         report = Pass(documents, engine, given, progress.on_operation, progress.on_note, notes).run()
     if output is not ReportOutput.TABLE or files:

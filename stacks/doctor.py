@@ -6,22 +6,19 @@ secrets are encrypted with, credentials of clouds, and every API server. Nothing
 
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
-from api import names
 from api.documents import FleetDocuments
 from api.errors import ModelplaneError
 from api.names import StackName
-from api.secrets import secret_values, unresolved
-from programs.probe import probe
+from api.secrets import unresolved
 from stacks.engine import Engine
 from stacks.environment import BACKEND, PASSPHRASE, PASSPHRASE_FILE, Environment
-from stacks.state import PARALLEL, has_state
+from stacks.reach import HUB, ask, kubeconfigs_of, named_kubeconfig
+from stacks.state import has_state
 from tools.doctor import Check
 from tools.locate import ToolMissing, look_up
 
 PROGRAMS = ("pulumi", "pulumi-language-python", "pulumi-resource-kubernetes")
-HUB = "hub"
 _REFUSED = {
     "BadCredentials": "the kubeconfig is refused or cannot be used: write a new one, or renew its token",
     "RightsMissing": "grant the rights that `modelplane rbac` prints",
@@ -79,15 +76,8 @@ def check_clusters(documents: FleetDocuments, kubeconfigs: Mapping[str, str]) ->
     """Each API server, asked with the kubeconfig that was last used or is named; the hub among them."""
     fleet = documents.fleet.name if documents.fleet else ""
     wanted = [*([HUB] if documents.fleet else []), *sorted(documents.clusters)]
-    having = {name: text for name in wanted if (text := kubeconfigs.get(name) or _written(documents, name))}
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        answers = dict(
-            zip(
-                having,
-                pool.map(lambda text: probe(text, fleet=fleet, namespaces=(), pools=False), having.values()),
-                strict=True,
-            )
-        )
+    having = {name: text for name in wanted if (text := kubeconfigs.get(name) or named_kubeconfig(documents, name))}
+    answers = ask(having, fleet, pools=False)
     for name in wanted:
         subject = "Hub" if name == HUB else f"Cluster {name}"
         if name not in answers:
@@ -97,21 +87,6 @@ def check_clusters(documents: FleetDocuments, kubeconfigs: Mapping[str, str]) ->
         else:
             reason = answers[name].reason
             yield Check(subject=subject, found=reason, fix=_REFUSED.get(reason.partition(":")[0], _UNREACHABLE))
-
-
-def kubeconfigs_of(engine: Engine, fleet: str, known: Mapping[StackName, int]) -> dict[str, str]:
-    """Kubeconfigs that the stacks export, by cluster and HUB, in clear; stacks that cannot be read have none."""
-    found = {}
-    for stack in known:
-        if stack.fleet != fleet or stack.kind not in ("gateway", "cluster"):
-            continue
-        try:
-            kubeconfig = (engine.outputs(stack) or {}).get("kubeconfig")
-        except ModelplaneError:
-            continue  # told of the backend
-        if isinstance(kubeconfig, str) and kubeconfig:
-            found[stack.cluster or HUB] = kubeconfig
-    return found
 
 
 def examine(documents: FleetDocuments, environment: Environment) -> Iterator[Check]:
@@ -139,17 +114,3 @@ def _without(documents: FleetDocuments, name: str, subject: str) -> Check:
     if is_made:
         return Check(subject=subject, found="not made yet")
     return Check(subject=subject, found="its kubeconfig cannot be had here", fix="bring it with Fleet.spec.secrets")
-
-
-def _written(documents: FleetDocuments, name: str) -> str | None:
-    """The kubeconfig that documents name, where it can be had here."""
-    settings = documents.fleet.spec.gateway if documents.fleet else None
-    existing = documents.clusters[name].spec.cluster.existing if name != HUB else None
-    hub = settings.kubeconfig_secret_ref if settings and name == HUB else None
-    reference = existing.secret_ref if existing else hub
-    if reference is None:
-        return None
-    try:
-        return secret_values(documents, names.SYSTEM_NAMESPACE, reference.name).get(reference.key)
-    except ModelplaneError:
-        return None

@@ -27,7 +27,7 @@ FIELD_MANAGER = "__fieldManager"
 APPLIED_BY = "pulumi-kubernetes"
 """How the provider names itself on what it applies; a suffix of its own for each resource follows."""
 
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
+SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how Pulumi marks a secret in a state
 
 Plain: TypeAlias = Mapping[str, Any]
@@ -78,14 +78,14 @@ def _raw_outputs(state: Plain) -> Plain:
 
 def _holds_secrets(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return value.get(_SIGNATURE) == _SECRET or any(map(_holds_secrets, value.values()))
+        return value.get(SIGNATURE) == _SECRET or any(map(_holds_secrets, value.values()))
     return isinstance(value, list) and any(map(_holds_secrets, value))
 
 
 def reveal(value: Any) -> Any:
     """Plain data of a state that was exported with its secrets, each of them in place."""
     if isinstance(value, Mapping):
-        if value.get(_SIGNATURE) == _SECRET:
+        if value.get(SIGNATURE) == _SECRET:
             return json.loads(value["plaintext"])
         return {key: reveal(item) for key, item in value.items()}
     if isinstance(value, list):

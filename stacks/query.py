@@ -7,7 +7,7 @@ from typing import Any
 
 from api.errors import InvocationError
 from api.kinds import is_namespaced, plural
-from api.label_query import LabelQuery
+from api.label_queries import LabelQuery
 from api.problems import near_name
 from stacks.inventory import identity
 from stacks.status import Plain
@@ -38,7 +38,7 @@ def select(objects: Sequence[Plain], query: Query) -> list[Plain]:
     for kind in query.kinds:
         of_kind = [shown for shown in objects if shown["kind"] == kind and is_inside(shown, query.namespace)]
         chosen = _named(kind, of_kind, query) if query.names else of_kind
-        admitted = [shown for shown in chosen if query.labels.admits(shown["metadata"].get("labels") or {})]
+        admitted = [shown for shown in chosen if query.labels.matches(shown["metadata"].get("labels") or {})]
         found += admitted if query.names else sorted(admitted, key=identity)
     return sorted_by(found, query.sort_by) if query.sort_by else found
 

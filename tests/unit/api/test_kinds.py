@@ -1,12 +1,9 @@
-"""Kinds by the words people have for them, and label selectors as the command line takes them."""
-
-from collections.abc import Mapping
+"""Kinds by the words people have for them."""
 
 import pytest
 
 from api.errors import InvocationError
 from api.kinds import LISTED, is_namespaced, kind_named, kinds_named, plural
-from api.label_query import parse
 from api.status import STATUS
 
 
@@ -52,37 +49,3 @@ def test_clusters_classes_gateway_and_fleet_are_in_no_namespace() -> None:
         "InferenceCluster",
         "InferenceGateway",
     }
-
-
-LABELS = {"tier": "prod", "region": "eu"}
-ADMITTED: Mapping[str, bool] = {
-    "": True,
-    "tier=prod": True,
-    "tier==prod": True,
-    "tier=dev": False,
-    "tier!=dev": True,
-    "spot!=yes": True,
-    "tier in (dev, prod)": True,
-    "tier in (dev)": False,
-    "tier notin (dev,test)": True,
-    "spot notin (yes)": True,
-    "tier": True,
-    "spot": False,
-    "!spot": True,
-    "!tier": False,
-    "tier in (dev,prod),region=eu,!spot": True,
-    "tier in (dev,prod),region=us": False,
-    "region=": False,
-}
-
-
-@pytest.mark.parametrize("text", ADMITTED)
-def test_a_selector_admits_what_kubectl_admits(text: str) -> None:
-    assert parse(text).admits(LABELS) is ADMITTED[text]
-
-
-@pytest.mark.parametrize("text", ["tier in (a", "=x", "a=b=c", "tier prod", "a b in (c)", "tier=a,,b", "tier=%", "-"])
-def test_what_is_no_selector_is_told_with_the_forms_there_are(text: str) -> None:
-    with pytest.raises(InvocationError) as raised:
-        parse(text)
-    assert (raised.value.exit_code, raised.value.hint.partition(",")[0]) == (2, "write key=value")

@@ -155,7 +155,7 @@ WRONG = {
     ("get", "md", "mock-dem"): ("MP201", "did you mean mock-demo?"),
     ("get", "md,ms", "mock"): ("MP100", "name one kind, or no names"),
     ("get", "md", "-n", "ml-team", "-A"): ("MP100", "leave out one of them"),
-    ("get", "md", "-l", "a=b=c"): ("MP100", "write key=value"),
+    ("get", "md", "-l", "a=b=c"): ("MP100", "write labels as `kubectl get -l` takes them"),
     ("get", "md", "--sort-by", ".spec.nothing"): ("MP100", "name a field as -o yaml shows it"),
     ("describe", "ic", "gpu-us"): ("MP201", "did you mean gpu-us-east?"),
 }

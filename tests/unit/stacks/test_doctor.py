@@ -13,7 +13,7 @@ from api.fleets import Secret
 from api.loader import load
 from api.names import StackName
 from programs.probe import Answer
-from stacks import doctor
+from stacks import doctor, reach
 from stacks.environment import Environment
 from stacks.starter import Source, starter
 from tools.doctor import Check
@@ -136,7 +136,7 @@ def test_each_api_server_is_asked_and_what_keeps_it_from_answering_has_its_fix(
         asked.append(kubeconfig)
         return answer if "hub" not in kubeconfig else Answer(reachable=True)
 
-    monkeypatch.setattr(doctor, "probe", probe)
+    monkeypatch.setattr(reach, "probe", probe)
     cluster = a_cluster("us", cluster=EXISTING)
     found = by_subject(doctor.check_clusters(documents(cluster, a_secret("hub"), a_secret("us")), {}))
     assert found["Hub"].passed
@@ -167,7 +167,7 @@ def test_kubeconfigs_are_those_that_stacks_export_and_unreadable_stacks_have_non
             "other.cluster.us": {"kubeconfig": "of another fleet"},
         }
     )
-    assert doctor.kubeconfigs_of(engine, "prod", engine.known) == {"hub": "of the hub", "us": "of us"}
+    assert reach.kubeconfigs_of(engine, "prod", engine.known) == {"hub": "of the hub", "us": "of us"}
 
 
 def test_without_a_fleet_there_is_a_way_to_one() -> None:

@@ -8,7 +8,7 @@ from states import a_ledger, an_entry, cluster_outputs, documents_of, listed_wor
 
 from api.errors import InvocationError
 from api.fleets import Secret
-from api.label_query import parse
+from api.label_queries import label_query
 from programs.outputs import PlacementOutputs
 from stacks.inventory import identity, inventory, related
 from stacks.query import Query, select, sorted_by
@@ -107,7 +107,7 @@ ASKED = {
         ["ModelDeployment/two/b", "ModelDeployment/two/a"],
     ),
     "labels": (
-        Query(kinds=("ModelDeployment", "InferenceCluster"), labels=parse("tier=prod")),
+        Query(kinds=("ModelDeployment", "InferenceCluster"), labels=label_query("tier=prod")),
         ["ModelDeployment/two/a", "InferenceCluster/us"],
     ),
     "by a number, and last what has none": (
