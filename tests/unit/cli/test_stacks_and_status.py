@@ -61,9 +61,9 @@ def test_stacks_without_documents_are_listed_too(
     held = {StackName("demo", "gateway"): 3, StackName("demo", "cluster", "gone"): 0}
     monkeypatch.setattr("stacks.state.held", lambda *_: held)
     listed = json.loads(run("stacks", "-f", fleet, "-o", "json").out)
-    assert listed[0] == {"name": "demo.gateway", "exists": True, "resources": 3}
-    assert listed[1] == {"name": "demo.cluster.gpu-eu-west", "exists": False, "resources": 0}
-    assert listed[-1] == {"name": "demo.cluster.gone", "exists": True, "resources": 0}
+    assert (listed[0]["name"], listed[0]["exists"], listed[0]["resources"]) == ("demo.gateway", True, 3)
+    assert (listed[1]["name"], listed[1]["exists"], listed[1]["resources"]) == ("demo.cluster.gpu-eu-west", False, 0)
+    assert (listed[-1]["name"], listed[-1]["exists"], listed[-1]["resources"]) == ("demo.cluster.gone", True, 0)
 
 
 def test_a_fleet_that_is_not_up_says_so_and_writes_nothing(run: Run, fleet: Path) -> None:
@@ -114,3 +114,46 @@ def test_broken_documents_do_not_hide_the_fleet(
     done = run("status", "-f", fleet)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("REPLICA")
+
+
+def test_stacks_say_which_others_they_need(run: Run, fleet: Path) -> None:
+    listed = {each["name"]: each for each in json.loads(run("stacks", "-f", fleet, "-o", "json").out)}
+    serving = listed["demo.serving.gpu-us-east"]
+    assert (serving["kind"], serving["cluster"], serving["needs"]) == (
+        "serving",
+        "gpu-us-east",
+        ["demo.cluster.gpu-us-east"],
+    )
+    assert {name for each in listed.values() for name in each["needs"]} <= set(listed)
+
+
+def test_objects_for_the_operator_are_one_stream_of_documents(
+    run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://state")
+    done = run("stacks", "-f", fleet, "-o", "pko", "--repo", "https://git.example/x.git", "--path", "fleets/demo")
+    assert done.code == 0
+    made = list(YAML(typ="safe").load_all(done.out))
+    assert [each["spec"]["stack"].rpartition("/")[2] for each in made] == ORDER.split()
+    assert "warning: .modelplane/local/gpu-eu-west/kubeconfig, " in done.err
+    assert "Secret default/pulumi has to hold PULUMI_CONFIG_PASSPHRASE\n" in done.err
+    settings = json.loads(run("stacks", "-f", fleet, "-o", "deployments", "--repo", "https://x").out)
+    assert [name.rpartition("/")[2] for name in settings] == ORDER.split()
+
+
+ELSEWHERE = {
+    "no repository": ({"PULUMI_BACKEND_URL": "s3://state"}, (), "give --repo URL"),
+    "state that nobody else reaches": ({}, ("--repo", "https://x"), "set PULUMI_BACKEND_URL"),
+}
+
+
+@pytest.mark.parametrize("what", ELSEWHERE)
+def test_what_could_not_run_elsewhere_is_refused(
+    what: str, run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables, arguments, hint = ELSEWHERE[what]
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    done = run("stacks", "-f", fleet, "-o", "pko", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert f"hint: {hint}" in done.err
