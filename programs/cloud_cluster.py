@@ -86,7 +86,8 @@ def _bounds(pool: PoolFacts) -> tuple[Any, ...]:
 
 def export(component: Component, outputs: ClusterOutputs | Output[ClusterOutputs], declared: ClusterOutputs) -> None:
     """Export the outputs of a cluster; those that only its API server can tell are known once it answers."""
-    found = Output.from_input(outputs)
+    # Asked with a secret kubeconfig, and yet no secrets: who may not see those is to see how the cluster is.
+    found = Output.unsecret(Output.from_input(outputs))
     names = sorted({field.alias or name for name, field in ClusterOutputs.model_fields.items()} - _OF_POOLS)
     for name in names:
         pulumi.export(name, _part(found, _field(name)))

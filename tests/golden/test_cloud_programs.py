@@ -49,7 +49,7 @@ def test_a_cluster_is_asked_once_it_is_made(asked: list[str]) -> None:
     recording = ran(documents())
     outputs = ClusterOutputs.model_validate(recording.exports)
     assert asked == [outputs.kubeconfig]
-    assert recording.secret >= {"kubeconfig"}
+    assert recording.secret == {"kubeconfig"}
     assert outputs.inputs.region == "us-east-1"
     assert (outputs.storage_class, outputs.kube_system_uid) == ("modelplane-rwx-efs", "uid")
     assert [(pool.name, pool.nodes.present, pool.provisioned) for pool in outputs.pools] == [("gpu", 1, True)]
