@@ -31,6 +31,8 @@ GOOGLE_KEY = "GOOGLE_CREDENTIALS"
 """Variable with the key of a service account as text, as in the providers of Google Cloud."""
 NEBIUS_KEY = "NEBIUS_CREDENTIALS"
 """Variable with the credentials file of a service account as text."""
+NEBIUS_LIFE = timedelta(minutes=10)
+"""How long a token is kept of which nobody says how long it lasts."""
 SHORT = timedelta(minutes=1)
 """So much earlier than it does, a token is said to expire."""
 
@@ -134,17 +136,18 @@ def gke_token(asked: Mapping[str, str | None]) -> Token:
 
 def nebius_token(asked: Mapping[str, str | None]) -> Token:
     """An access token of Nebius IAM, for the account of a credentials file or of a token that is there already."""
-    from nebius.sdk import SDK  # noqa: PLC0415 - an extra, and only who asks Nebius loads it
-
-    file = os.environ.get("NEBIUS_CREDENTIALS_FILE")
-    given = os.environ.get("NEBIUS_IAM_TOKEN")
     del asked
+    soon = datetime.now(UTC) + NEBIUS_LIFE
+    file, given = os.environ.get("NEBIUS_CREDENTIALS_FILE"), os.environ.get("NEBIUS_IAM_TOKEN")
     with _as_file(os.environ.get(NEBIUS_KEY)) as written:
         named = written or file
-        sdk: Any = SDK(credentials_file_name=named) if named else SDK(credentials=given)
+        if given and not named:
+            return Token(value=given, expires=soon)
+        from nebius.sdk import SDK  # noqa: PLC0415 - an extra that takes seconds, for who asks Nebius only
+
+        sdk: Any = SDK(credentials_file_name=named) if named else SDK()
         found = sdk.get_token_sync(30)
-    expires = found.expiration or datetime.now(UTC) + timedelta(minutes=10)
-    return Token(value=found.token, expires=expires.astimezone(UTC))
+    return Token(value=found.token, expires=(found.expiration or soon).astimezone(UTC))
 
 
 def search_path(path: str) -> str:
