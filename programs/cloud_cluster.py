@@ -26,6 +26,8 @@ from programs.outputs import ClusterOutputs, PoolFacts
 _RECIPE: TypeAdapter[Any] = TypeAdapter(Provisioning)
 _IN_PLACE = {"className", "nodeCount", "minNodeCount", "maxNodeCount"}
 _OF_POOLS = {"pools", "kubeconfig"}
+_DECLARED = {"version", "cluster", "inputs", "stack"}
+"""Outputs that need no cluster: without them nobody could tell what an update did not finish."""
 
 
 def recipe_of(documents: FleetDocuments, pool: NodePool) -> dict[str, Any] | None:
@@ -89,8 +91,9 @@ def export(component: Component, outputs: ClusterOutputs | Output[ClusterOutputs
     # Asked with a secret kubeconfig, and yet no secrets: who may not see those is to see how the cluster is.
     found = Output.unsecret(Output.from_input(outputs))
     names = sorted({field.alias or name for name, field in ClusterOutputs.model_fields.items()} - _OF_POOLS)
+    told = {name: value for name, value in declared.plain().items() if name in _DECLARED}
     for name in names:
-        pulumi.export(name, _part(found, _field(name)))
+        pulumi.export(name, told[name] if name in told else _part(found, _field(name)))
     pulumi.export("pools", [_pool_outputs(component, found, index, pool) for index, pool in enumerate(declared.pools)])
     pulumi.export("kubeconfig", component.kubeconfig)
     if component.identity is not None:

@@ -84,6 +84,14 @@ class PoolFacts(Outputs):
     provisioned: MaybeFlag = True
     """Whether the cloud has made what was asked for; unknown where the last update could not."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _not_told(cls, found: Any) -> Any:
+        """The engine leaves out what is unknown where one stack reads another: a cloud's pool is then not as asked."""
+        if isinstance(found, Mapping) and found.get("recipe") and found.get("provisioned") is None:
+            return {**found, "provisioned": UNKNOWN.value}
+        return found
+
     @property
     def usable_nodes(self) -> int:
         """Nodes that replicas may count on: those that are there, where the cloud did not give what was asked for."""
@@ -131,7 +139,9 @@ class ClusterOutputs(Outputs):
     @classmethod
     def _unfinished(cls, found: Any) -> Any:
         """What the update that was to make the cluster left unresolved: it cannot be reached."""
-        if not isinstance(found, Mapping) or found.get("reachable") != UNKNOWN.value:
+        if not isinstance(found, Mapping):
+            return found
+        if found.get("reachable") != UNKNOWN.value and found.get("kubeconfig") is not None:
             return found
         known = {key: value for key, value in _without_unknown(found).items() if value is not None}
         return {**known, "kubeconfig": UNKNOWN.value, "reachable": False, "reason": NOT_MADE}

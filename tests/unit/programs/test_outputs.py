@@ -11,6 +11,7 @@ from states import FACTS, TEMPLATE, a_claim, a_ledger, an_entry, retiring, some_
 from api.base import Condition
 from programs import outputs as module
 from programs.outputs import (
+    NOT_MADE,
     UNKNOWN,
     CacheRefusal,
     CacheState,
@@ -240,3 +241,15 @@ def _floats(value: Any) -> Any:
     if isinstance(value, list):
         return [_floats(item) for item in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def test_a_pool_of_a_cloud_of_which_nothing_is_told_is_not_counted_on() -> None:
+    told = {"name": "gpu", "className": "l4", "nodes": {"configured": 2, "present": 1}}
+    assert PoolFacts.model_validate(told).usable_nodes == 2
+    assert PoolFacts.model_validate({**told, "recipe": {"pool": {}}}).usable_nodes == 1
+    assert PoolFacts.model_validate({**told, "recipe": {"pool": {}}, "provisioned": True}).usable_nodes == 2
+
+
+def test_a_cluster_whose_unknown_outputs_were_left_out_is_not_made() -> None:
+    found = ClusterOutputs.model_validate({"cluster": "us", "inputs": {"source": "EKS", "stack": "Standard"}})
+    assert (found.reachable, found.reason) == (False, NOT_MADE)
