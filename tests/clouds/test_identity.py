@@ -2,16 +2,13 @@
 
 import json
 import os
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 import yaml
 from builders import a_cluster
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from clouds.accounts import GOOGLE_TOKEN, google_key
 from program_runs import a_directory, ran
 
 from api.fleets import Secret
@@ -23,7 +20,6 @@ from programs.kubernetes_access import BadKubeconfig, single_config
 from programs.outputs import ClusterOutputs
 from programs.probe import Answer
 
-TOKEN = "ya29.of-the-identity"
 KUBECONFIG = """\
 current-context: us
 contexts:
@@ -38,44 +34,10 @@ users:
 GOOGLE = IdentitySecretRef(name="us-identity")
 
 
-class _Tokens(BaseHTTPRequestHandler):
-    """Google's token endpoint, as far as a service account asks it."""
-
-    def do_POST(self) -> None:  # named by its base
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.dumps({"access_token": TOKEN, "expires_in": 3600, "token_type": "Bearer"}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-
 @pytest.fixture(scope="module")
 def key() -> Iterator[str]:
-    """The key file of a service account whose tokens come from this machine."""
-    server = HTTPServer(("127.0.0.1", 0), _Tokens)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    text = made.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    yield json.dumps(
-        {
-            "type": "service_account",
-            "client_email": "fleet@acme.iam.gserviceaccount.com",
-            "private_key_id": "1",
-            "private_key": text,
-            "token_uri": f"http://127.0.0.1:{server.server_port}/token",
-        }
-    )
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with google_key() as found:
+        yield found
 
 
 def test_the_identity_asks_for_the_token_in_place_of_the_kubeconfig_s_own_user(
@@ -84,7 +46,7 @@ def test_the_identity_asks_for_the_token_in_place_of_the_kubeconfig_s_own_user(
     monkeypatch.setenv("PATH", search_path(os.environ["PATH"]))
     found = single_config(with_identity(KUBECONFIG, GOOGLE, key))
     assert found.user is not None
-    assert found.user.token == TOKEN
+    assert found.user.token == GOOGLE_TOKEN
     assert found.cluster.server == "https://us.example"
 
 

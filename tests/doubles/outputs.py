@@ -52,7 +52,14 @@ def outputs_of(package: str) -> Mapping[str, Plain]:
             "status": {"controlPlane": {**public, "auth": {"clusterCaCertificate": pem}}}
         },
         "vultr:index/kubernetes:Kubernetes": {"kubeConfig": kubeconfig},
+        "kubernetes:apps/v1:Deployment": {"status": {**dict.fromkeys(_COUNTS, 1), "observedGeneration": 1}},
+        "kubernetes:gateway.networking.k8s.io/v1:Gateway": {"status": {"addresses": [{"value": "10.0.0.1"}]}},
+        "kubernetes:gateway.networking.k8s.io/v1:HTTPRoute": {"status": {"parents": [{"conditions": [_ACCEPTED]}]}},
     }
+
+
+_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+_ACCEPTED = {"type": "Accepted", "status": "True"}
 
 
 def functions_of(package: str) -> Mapping[str, Plain]:

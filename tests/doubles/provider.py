@@ -1,8 +1,9 @@
 """A provider that stands in for a cloud: the real engine talks to it, it checks arguments and keeps resources in files.
 
 Started as `provider.py PACKAGE`. `DOUBLE_STORE` names its folder: `<package>.json` holds what is there, in the order in
-which it was made, `faults.json` what goes wrong. A reference to what is not there is refused, and so is deleting what
-something else refers to.
+which it was made, `faults.json` what goes wrong, `journal.jsonl` what was done. A fault with `until` is a slow cloud:
+the operation waits for the file of that name, and goes on. A reference to what is not there is refused, and so is
+deleting what something else refers to.
 """
 
 import fcntl
@@ -10,6 +11,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
@@ -28,6 +30,9 @@ from doubles.schema import UNKNOWN, faults
 
 Plain = dict[str, Any]
 MARK = "-id-"
+HELD_SECONDS = 1800.0
+"""How long an operation may be held at most."""
+POLL_SECONDS = 0.1
 
 
 class Store:
@@ -39,11 +44,12 @@ class Store:
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Plain]]:
-        with self._file.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._file):
             held: dict[str, Plain] = json.loads(self._file.read_text()) if self._file.exists() else {}
             yield held
-            self._file.write_text(json.dumps(held, indent=1))
+            made = self._file.with_suffix(".new")
+            made.write_text(json.dumps(held, indent=1))
+            made.replace(self._file)
 
     def note(self, operation: str, kind: str, name: str) -> None:
         with self._journal.open("a") as journal:
@@ -53,14 +59,23 @@ class Store:
         """The first fault that fits and still has turns left, which it loses one of."""
         if not self._faults.exists():
             return None
-        listed: list[Plain] = json.loads(self._faults.read_text())
-        for each in listed:
-            fits = each["op"] == operation and each.get("type", kind) == kind and each.get("name", name) in name
-            if fits and each.get("times", 1) > 0:
-                each["times"] = each.get("times", 1) - 1
-                self._faults.write_text(json.dumps(listed))
-                return each
+        with locked(self._faults):  # the doubles of all clouds read it
+            listed: list[Plain] = json.loads(self._faults.read_text())
+            for each in listed:
+                fits = each["op"] == operation and each.get("type", kind) == kind and each.get("name", name) in name
+                if fits and each.get("times", 1) > 0:
+                    each["times"] = each.get("times", 1) - 1
+                    self._faults.write_text(json.dumps(listed))
+                    return each
         return None
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Alone with a file, among all doubles."""
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Double(provider_pb2_grpc.ResourceProviderServicer):
@@ -166,8 +181,24 @@ class Double(provider_pb2_grpc.ResourceProviderServicer):
 
     def _fail(self, operation: str, kind: str, name: str, context: Any) -> None:
         fault = self._store.fault(operation, kind, name)
-        if fault is not None:
-            context.abort(getattr(grpc.StatusCode, fault.get("code", "UNKNOWN")), fault["message"])
+        if fault is None:
+            return
+        if "until" in fault:
+            self._store.note("hold", kind, name)
+            if waited_for(Path(fault["until"])):
+                return
+            fault = {"message": f"nobody released {name}"}
+        context.abort(getattr(grpc.StatusCode, fault.get("code", "UNKNOWN")), fault["message"])
+
+
+def waited_for(file: Path) -> bool:
+    """Whether the file was there before patience ended."""
+    deadline = time.monotonic() + HELD_SECONDS
+    while not file.exists():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
 
 
 def computed(kind: str, name: str, inputs: Plain, *, known: bool, made: str = "") -> Plain:

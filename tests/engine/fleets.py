@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,13 +46,14 @@ class Done:
 
 @dataclass
 class Scratch:
-    """A scratch copy of the example fleet, whose gateway answers on a free port."""
+    """A scratch copy of the example fleet, or another, whose gateway answers on a free port."""
 
     directory: Path
     port: int = field(default_factory=free_port)
+    example: Path = EXAMPLE
 
     def __post_init__(self) -> None:
-        shutil.copytree(EXAMPLE, self.directory, ignore=shutil.ignore_patterns(".modelplane"), dirs_exist_ok=True)
+        shutil.copytree(self.example, self.directory, ignore=shutil.ignore_patterns(".modelplane"), dirs_exist_ok=True)
         self._move_gateway()
 
     def _move_gateway(self) -> None:
@@ -66,7 +67,7 @@ class Scratch:
         shutil.copytree(found, self.directory, dirs_exist_ok=True)
         self._move_gateway()
 
-    def run(self, *arguments: str, env: dict[str, str] | None = None) -> Done:
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None, seconds: float = COMMAND_SECONDS) -> Done:
         """Run the CLI on this fleet, bounded."""
         done = subprocess.run(
             [sys.executable, "-m", "cli", *arguments],
@@ -74,7 +75,7 @@ class Scratch:
             env={**os.environ, "MODELPLANE_FLEET": str(self.directory), **(env or {})},
             capture_output=True,
             text=True,
-            timeout=COMMAND_SECONDS,
+            timeout=seconds,
             check=False,
             stdin=subprocess.DEVNULL,
         )

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +87,7 @@ class Run:
 
 
 @contextmanager
-def running(directory: Path, folder: Path, *arguments: str) -> Iterator[Run]:
+def running(directory: Path, folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Run]:
     """The command line on a fleet, its output in files of `folder`; killed when the test is done with it."""
     folder.mkdir(exist_ok=True)
     number = len(list(folder.iterdir()))
@@ -96,7 +96,7 @@ def running(directory: Path, folder: Path, *arguments: str) -> Iterator[Run]:
         process = subprocess.Popen(
             [sys.executable, "-m", "cli", *arguments],
             cwd=ROOT,
-            env={**os.environ, FLEET: str(directory)},
+            env={**os.environ, FLEET: str(directory), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
