@@ -19,6 +19,10 @@ previews from the state alone. Kubeconfig is a provider's input that replaces no
 TAKE_BACK = {"pulumi.com/patchForce": "true"}
 """Fields that we set are ours: what others wrote into them is taken back. Fields that we do not set are theirs."""
 
+NEW_FOR = {("v1", "Service"): ["spec.ports[*].port"]}
+"""Fields whose change makes an object anew, the old one first. An API server tells a Service's ports apart by their
+numbers: where somebody has changed one, ours would come besides it, and two without a name are refused."""
+
 WAIT_FOR = "pulumi.com/waitFor"
 TIMEOUT = "pulumi.com/timeoutSeconds"
 
@@ -63,6 +67,9 @@ def register(manifest: Manifest, name: str, opts: ResourceOptions) -> pulumi.Cus
     manifest = {**manifest, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **TAKE_BACK}}}
     api_version, kind = manifest["apiVersion"], manifest["kind"]
     body = {_ARGUMENTS.get(key, key): value for key, value in manifest.items() if key not in {"apiVersion", "kind"}}
+    if fields := NEW_FOR.get((api_version, kind)):
+        anew = ResourceOptions(replace_on_changes=fields, delete_before_replace=True)
+        opts = ResourceOptions.merge(opts, anew)
     typed = _TYPED.get((api_version, kind))
     if typed is None:
         return LiveObject(name, manifest, opts)
