@@ -19,6 +19,7 @@ from stacks.processes import FLEET, MARK, Process, everything, send
 OURS = "modelplane.ai/fleet"
 POLL_SECONDS = 0.05
 PLUGIN = "pulumi-resource"
+RELEASE = "kubernetes:helm.sh/v3:Release"
 CLUSTERS = ("gpu-us-east", "gpu-eu-west", "hub")
 GONE_SECONDS = 30.0
 """How long what a killed run left may take to end: it may finish, is then cancelled, and is then killed."""
@@ -136,6 +137,11 @@ def state(directory: Path) -> dict[str, Any]:
             found[file.stem] = {
                 "resources": sorted(_known(entry) for entry in latest.get("resources") or ()),
                 "pending": [operation["type"] for operation in latest.get("pending_operations") or ()],
+                "creating": [
+                    operation["resource"]["type"]
+                    for operation in latest.get("pending_operations") or ()
+                    if operation["type"] == "creating"
+                ],
             }
     return found
 
@@ -178,15 +184,29 @@ def locks(directory: Path) -> list[Path]:
 
 def has_begun_creation(directory: Path) -> bool:
     """Whether an engine is creating something at this moment, or was when it was killed."""
-    return any("creating" in stack["pending"] for stack in state(directory).values())
+    return any(stack["creating"] for stack in state(directory).values())
 
 
-def killed_up(fleet: Scratch, folder: Path, victims: tuple[str, ...], after: float, patience: float = 3.0) -> None:
-    """Run `up` and kill parts of it, so many seconds after its first engine was there.
+def installs(directory: Path) -> bool:
+    """Whether an engine is in the middle of a Helm install, or was when it was killed."""
+    return any(RELEASE in stack["creating"] for stack in state(directory).values())
 
-    A moment when something is being created is waited for a little: nothing is easier to lose then.
+
+def killed_up(
+    fleet: Scratch,
+    folder: Path,
+    victims: tuple[str, ...],
+    after: float,
+    patience: float = 3.0,
+    *,
+    begun: Callable[[Path], bool] = has_begun_creation,
+    flags: tuple[str, ...] = (),
+) -> bool:
+    """Run `up` and kill parts of it, so many seconds after its first engine was there; whether anything was hit.
+
+    A moment when something is being created (or `begun` otherwise) is waited for a little: nothing is easier to lose.
     """
-    with running(fleet.directory, folder, "up", "--wait", "2m") as run:
+    with running(fleet.directory, folder, "up", "--wait", "2m", *flags) as run:
         wait_until(run.engines, 60, "an engine runs")
         began = time.monotonic()
 
@@ -194,18 +214,18 @@ def killed_up(fleet: Scratch, folder: Path, victims: tuple[str, ...], after: flo
             since = time.monotonic() - began
             there = run.providers() if "provider" in victims else run.engines() or victims == ("driver",)
             gone = run.process.poll() is not None
-            return gone or (
-                since > after and bool(there) and (has_begun_creation(run.directory) or since > after + patience)
-            )
+            return gone or (since > after and bool(there) and (begun(run.directory) or since > after + patience))
 
         wait_until(is_time, 180, "the moment to kill")
-        caught = has_begun_creation(run.directory)
+        caught = begun(run.directory)
+        over = run.process.poll() is not None
         hit = run.kill(*victims)
         names = ", ".join(f"{process.name} (pid {process.pid})" for process in hit) or "nothing"
-        tell(f"after {time.monotonic() - began:.1f} s{', while it created' if caught else ''}: {names}")
+        tell(f"after {time.monotonic() - began:.1f} s{', as was waited for' if caught else ''}: {names}")
         run.ended(180)
         wait_until(lambda: not run.started(), GONE_SECONDS, "engines and providers of the killed run are gone")
         tell(run.said)
+    return bool(hit) and not over
 
 
 def ends_like(fleet: Scratch, undisturbed: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ Kills come at moments drawn from a seed, which is printed; MODELPLANE_SEED sets 
 """
 
 import json
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 from engine.fleets import Scratch
+from engine.kills import SEED
 from engine.runs import (
     checkpoint,
     ends_like,
@@ -32,7 +32,6 @@ from ruamel.yaml import YAML
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(600)]
 
-SEED = int(os.environ.get("MODELPLANE_SEED") or random.SystemRandom().randrange(10**6))
 HOLD = "local.modelplane.ai/hold"
 KILLS = [
     (("driver", "engine", "provider"), (0.0, 3.0)),
