@@ -22,7 +22,7 @@ test: doctor $(SYNCED) tools ## Run every test: unit, engine, cluster, traffic (
 	@echo "test: unit, engine, cluster and traffic tests, under 20 minutes on two cores" >&2
 	@$(BIN)/python -m pytest $(ARGS)
 
-soak: doctor $(SYNCED) tools ## Run the long tests: moves, interrupts, previews and plain Pulumi on fleets of their own (half an hour).
+soak: doctor $(SYNCED) tools ## Run the long tests: moves, interrupts, the loop, previews and plain Pulumi on fleets of their own, and fifty kills (hours; kills go on where they were cut).
 	@$(BIN)/python -m pytest -m soak $(ARGS)
 
 check: $(SYNCED) ## Lint, format, types and import layers (a minute).
@@ -55,5 +55,5 @@ benchmarks: doctor $(SYNCED) tools ## Measure and report: starts, passes, memory
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## Remove .venv and caches of the checkout. The tool cache stays: other checkouts use it.
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .soak dist
 	@echo "kept: the built tools in $$($(PYTHON) -m tools cache)"

@@ -9,6 +9,7 @@ LONG = {
     "test_kills",
     "test_loop",
     "test_lost_documents",
+    "test_many_kills",
     "test_moves",
     "test_plain",
     "test_pools",
