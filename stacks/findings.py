@@ -80,8 +80,8 @@ def of_release(stack: str, manifest: Mapping[str, Any], live: Mapping[str, Any] 
         return
     for path in _differences(manifest, live, ()):
         manager = manager_of(live, path, HELMS_OWN)
-        if not manager:
-            continue
+        if not manager and (path != COPIES or manager_of(live, path)):
+            continue  # a scale to none leaves the number without any owner
         if path == COPIES:
             found, applied = live["spec"]["replicas"], manifest["spec"]["replicas"]
             yield Finding(**own, drift=DriftClass.SCALED, what=f"copies {applied}, found {found}", manager=manager)

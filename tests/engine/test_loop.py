@@ -194,7 +194,7 @@ def changed_in_releases(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
         for kind in ("deployments", "configmaps", "services")
     }
     names = {kind: found[0]["metadata"]["name"] for kind, found in objects.items()}
-    fleet.kubectl(EAST, "scale", "deployment", names["deployments"], "-n", GATEWAY_NAMESPACE, "--replicas=0")
+    fleet.kubectl(EAST, "scale", "deployment", names["deployments"], "-n", GATEWAY_NAMESPACE, "--replicas=2")
     key = next(iter(objects["configmaps"][0]["data"]))
     fleet.patch(EAST, "configmap", names["configmaps"], f"/data/{key}", "other", GATEWAY_NAMESPACE)
     fleet.kubectl(EAST, "delete", "service", names["services"], "-n", GATEWAY_NAMESPACE)
@@ -205,12 +205,32 @@ def changed_in_releases(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
     }
 
 
-def test_what_somebody_changed_inside_a_release_is_found(fleet: Fleet) -> None:
+def test_what_somebody_changed_inside_a_release_is_found(fleet: Fleet, tmp_path: Path) -> None:
     kinds = "deployments,configmaps,services"
-    before = json.loads(fleet.kubectl(EAST, "get", kinds, "-n", GATEWAY_NAMESPACE, "-o", "json"))
+    before = json.loads(fleet.kubectl(EAST, "get", kinds, "-n", GATEWAY_NAMESPACE, "-o", "json"))["items"]
     expected = changed_in_releases(fleet)
     assert fleet.drift() == expected
-    assert {it["metadata"]["name"] for it in before["items"]}
+    for item in before:
+        if (item["kind"], f"{GATEWAY_NAMESPACE}/{item['metadata']['name']}") in expected:
+            kept = {key: item["metadata"].get(key) for key in ("name", "namespace", "labels", "annotations")}
+            spec = {key: value for key, value in item.get("spec", {}).items() if not key.startswith("clusterIP")}
+            (tmp_path / "object.json").write_text(
+                json.dumps({**item, "metadata": kept, "status": None} | ({"spec": spec} if spec else {}))
+            )
+            options = ("--server-side", "--force-conflicts", SOMEBODY)
+            fleet.kubectl(EAST, "apply", *options, "-f", str(tmp_path / "object.json"))
+    assert fleet.drift() == {}, "who set what is meant has changed nothing"
+
+
+def test_a_service_whose_port_somebody_changed_is_made_anew(fleet: Fleet) -> None:
+    name = fleet.one(EAST, "services", "-l", OURS)
+    fleet.patch(EAST, "service", name, "/spec/ports/0/port", 9999)
+    assert fleet.drift() == {("Service", f"ml-team/{name}"): ("changed", "somebody")}
+    once = fleet.run("reconcile", "--once", "--only", f"workloads.{EAST}")
+    assert once.code == 0, once.err
+    [service] = fleet.objects(EAST, "services", "-l", OURS)
+    assert [port["port"] for port in service["spec"]["ports"]] == [8000]
+    assert fleet.drift() == {}
 
 
 def test_one_stack_alone_is_set_right(fleet: Fleet) -> None:

@@ -69,6 +69,12 @@ def test_what_somebody_else_set_in_a_release_is_told_with_who() -> None:
     assert release(None) == [("missing", "is not there", "")]
 
 
+def test_a_scale_to_none_is_told_though_nobody_is_noted_for_it() -> None:
+    scaled = live(replicas=0)
+    del scaled["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:replicas"]
+    assert release(scaled) == [("scaled-by-other", "copies 1, found 0", "")]
+
+
 def test_a_key_with_dots_in_it_has_an_owner_as_any_other() -> None:
     manifest = {
         "kind": "ConfigMap",
