@@ -1,15 +1,11 @@
-"""A fleet's graph as one page: data, style and program in it, and nothing from anywhere else.
+"""A fleet's graph as one page: data, style and program in it, and nothing from anywhere else."""
 
-Its content security policy allows the page's own style and program, by their hashes, and no connection at all.
-"""
-
-import base64
-import hashlib
 import html
 import json
 from importlib.resources import files
 from typing import Any
 
+from cli.html_document import html_document
 from stacks.graph import COLUMNS, Graph
 
 _HEADS = {
@@ -21,17 +17,7 @@ _HEADS = {
     "device": "Devices of a node",
 }
 
-_PAGE = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
+_BODY = """\
 <header>
 <h1>{title}</h1>
 <p id="summary"></p>
@@ -43,25 +29,15 @@ _PAGE = """\
 <aside id="details" aria-live="polite"><p>Choose a thing to see why it is there.</p></aside>
 </main>
 <noscript><p>The drawing needs JavaScript; the same as text: <code>modelplane graph -o mermaid</code>.</p></noscript>
-<script type="application/json" id="graph">{data}</script>
-<script>{program}</script>
-</body>
-</html>
-"""
+<script type="application/json" id="graph">{data}</script>"""
 
 
 def page(graph: Graph) -> str:
     """The whole page as HTML."""
     style, program = (files(__package__).joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    own = f"style-src {_hash(style)}; script-src {_hash(program)}"
-    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
-    return _PAGE.format(
-        policy=html.escape(policy),
-        title=html.escape(f"Fleet {graph.fleet}"),
-        style=style,
-        program=program,
-        data=_data(graph),
-    )
+    title = f"Fleet {graph.fleet}"
+    body = _BODY.format(title=html.escape(title), data=_data(graph))
+    return html_document(title, body, style=style, program=program)
 
 
 def _data(graph: Graph) -> str:
@@ -76,7 +52,3 @@ def _data(graph: Graph) -> str:
     }
     # A name could hold what ends a script; as an escape it says the same and ends nothing.
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

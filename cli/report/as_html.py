@@ -1,9 +1,8 @@
 """A report as one page: nothing from anywhere else, no program, and a content security policy that allows none."""
 
-import base64
-import hashlib
 import html
 
+from cli.html_document import html_document
 from cli.report.page import Page, Row, Section
 
 _STYLE = """\
@@ -17,45 +16,29 @@ th{font-size:.75rem;letter-spacing:.04em}td.note{padding-left:1.5rem;background:
 code{font:.92em ui-monospace,monospace}summary{cursor:pointer}
 """
 
-_PAGE = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
+_BODY = """\
 <header>
 <h1>{title}</h1>
 <p class="sum">{sentence}</p>
 {ending}</header>
 <main>
 {sections}
-</main>
-</body>
-</html>
-"""
+</main>"""
 
 
 def as_html(page: Page) -> str:
     """The whole report, nothing left out."""
-    hashed = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
     sections = [_section(section) for section in page.shown]
     if page.unknowns:
         notes = "".join(f"<li>{_text(note)}</li>" for note in page.unknowns)
         sections.append(f"<section>\n<h2>Not known, or taken for granted</h2>\n<ul>{notes}</ul>\n</section>")
-    return _PAGE.format(
-        policy=html.escape(policy),
+    body = _BODY.format(
         title=_text(page.title),
-        style=_STYLE,
         sentence=_text(page.sentence),
         ending=f"<p>It ends with exit code {page.exit_code}.</p>\n" if page.exit_code else "",
         sections="\n".join(sections),
     )
+    return html_document(page.title, body, style=_STYLE)
 
 
 def _section(section: Section) -> str:

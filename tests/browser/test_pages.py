@@ -1,4 +1,4 @@
-"""The fleet's page in a browser: what it shows, how it is walked, and that it fetches and runs nothing else."""
+"""The fleet's page and a report in a browser: what they show, and that they fetch and run nothing else."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,6 +9,9 @@ from graphs import a_large_graph
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from cli.graph_page import page as page_of
+from cli.report.as_html import as_html
+from cli.report.page import Page as Report
+from cli.report.page import Section
 from stacks.graph import Edge, Graph, Node
 
 CHROMIUM = next(
@@ -56,16 +59,16 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """The fleet's page, opened from a file; it must not have asked for anything or complained of anything."""
-    with Opened(browser, tmp_path, FLEET) as page:
+    with Opened(browser, tmp_path, page_of(FLEET)) as page:
         yield page
 
 
 class Opened:
     """A page that is shown for a while, and held to asking for nothing but itself."""
 
-    def __init__(self, browser: Browser, folder: Path, graph: Graph) -> None:
+    def __init__(self, browser: Browser, folder: Path, text: str) -> None:
         self.file = folder / "fleet.html"
-        self.file.write_text(page_of(graph))
+        self.file.write_text(text)
         self.page = browser.new_page(viewport={"width": 1900, "height": 700})
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -141,7 +144,7 @@ def test_texts_are_texts(shown: Page) -> None:
 
 
 def test_its_policy_lets_nothing_in_and_nothing_out(browser: Browser, tmp_path: Path) -> None:
-    watched = Opened(browser, tmp_path, FLEET)
+    watched = Opened(browser, tmp_path, page_of(FLEET))
     page = watched.page
     page.goto(watched.file.as_uri())
     page.evaluate("document.head.append(Object.assign(document.createElement('script'), {textContent: 'harm = 1'}))")
@@ -153,8 +156,24 @@ def test_its_policy_lets_nothing_in_and_nothing_out(browser: Browser, tmp_path: 
 
 
 def test_a_thousand_clusters_open_and_are_found(browser: Browser, tmp_path: Path) -> None:
-    with Opened(browser, tmp_path, a_large_graph()) as page:
+    with Opened(browser, tmp_path, page_of(a_large_graph())) as page:
         expect(page.locator("#summary")).to_contain_text("10000 replicas · 1000 pools")
         page.get_by_label("Find").fill("cluster-0777/")
         replicas = [f"replica ml/cluster-0777-{index}, ready" for index in range(10)]
         assert sorted(things(page)) == ["pool cluster-0777/h100, ready", *replicas]
+
+
+def test_a_report_is_shown_in_its_own_style(browser: Browser, tmp_path: Path) -> None:
+    rows = (("ml/chat-1", HOSTILE),)
+    report = Report(
+        fleet="prod",
+        command="preview",
+        sentence="1 replica has no place",
+        exit_code=20,
+        sections=(Section(title="Short of replicas", head=("REPLICA", "WHY"), rows=rows, urgent=True),),
+    )
+    with Opened(browser, tmp_path, as_html(report)) as page:
+        expect(page.get_by_role("heading", level=1)).to_have_text("Preview of fleet prod")
+        expect(page.locator("td").nth(1)).to_have_text(HOSTILE)
+        border = "element => getComputedStyle(element).borderLeftWidth"
+        assert page.locator("section.urgent").evaluate(border) == "4px"
