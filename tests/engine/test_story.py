@@ -5,7 +5,6 @@ The steps build on each other and run in the order they are written in; the flee
 
 import base64
 import json
-import random
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,8 +13,6 @@ from typing import Any
 
 import pytest
 from engine.fleets import Done, Scratch
-from engine.kills import SEED, VICTIMS, vary
-from engine.runs import ends_like, killed_up, tell, whole
 from ruamel.yaml import YAML
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(900)]
@@ -101,24 +98,6 @@ def test_a_second_up_changes_no_resource(fleet: Scratch, transcript: list[Done])
         f"demo.workloads.{WEST}": 0,
         "demo.routing": 0,
     }
-
-
-def test_runs_killed_at_five_moments_leave_nothing_that_the_next_one_does_not_settle(
-    fleet: Scratch, tmp_path: Path
-) -> None:
-    """Of an edit's way there and of its way back, in the stacks that it touches. `make soak` has fifty, of whole runs,
-    from nothing and inside Helm as well.
-    """
-    undisturbed = whole(fleet)
-    tell(f"MODELPLANE_SEED={SEED}")
-    moments = random.Random(SEED)
-    hit = 0
-    for number, victims in enumerate(moments.sample(VICTIMS, 3) + moments.sample(VICTIMS, 2)):
-        vary(fleet, on=number < 3)
-        after = moments.uniform(0.0, 8.0)
-        hit += killed_up(fleet, tmp_path / "runs", victims, after, patience=2.0, flags=("--changed-only",))
-    assert hit == 5
-    ends_like(fleet, undisturbed)
 
 
 def test_the_canary_takes_a_tenth(fleet: Scratch, transcript: list[Done]) -> None:
