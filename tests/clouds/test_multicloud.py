@@ -1,40 +1,22 @@
 """The example of a fleet on five clouds: previewed as in CI, with doubles of the providers and no credentials."""
 
-import shutil
 from pathlib import Path
 
 import pytest
+from clouds.examples import previewed
 from clouds.rig import Clouds, stand_in
-
-from api.loader import load
-from stacks.environment import environment_of
-from stacks.preview import Preview, PreviewOptions
-from stacks.preview_engine import preview_engine
 
 pytestmark = pytest.mark.engine
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "multicloud"
 CLUSTERS = {"aws-east", "google-central", "azure-west", "nebius-north", "vultr-newark", "own"}
 STORES = ("aws", "gcp", "azure-native", "terraform-provider", "vultr", "kubernetes")
-WITHOUT_DEFINITIONS = """\
-spec:
-  servingStack: {crds: {enabled: false}}
-  gateway:
-    crds: {enabled: false}
-"""
-"""Their files come from the network, and are no matter of clouds."""
 
 
 def test_it_previews_without_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "fleet"
-    shutil.copytree(EXAMPLE, folder)
-    fleet = folder / "fleet.yaml"
-    fleet.write_text(fleet.read_text().replace("spec:\n  gateway:\n", WITHOUT_DEFINITIONS))
     clouds = Clouds(tmp_path / "clouds")
     stand_in(clouds, monkeypatch, with_account=False)
-    documents = load(folder)
-    with preview_engine(environment_of(folder, {}), documents) as engine:
-        report = Preview(documents, engine, PreviewOptions(), lambda _: None).run().plain()
+    report, _ = previewed(EXAMPLE, tmp_path / "fleet")
     assert report["errors"] == []
     assert report["exitCode"] == 0
     made = {
