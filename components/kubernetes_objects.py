@@ -42,6 +42,13 @@ _TYPED: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
     ("resource.k8s.io/v1", "ResourceClaimTemplate"): kubernetes.resource.v1.ResourceClaimTemplate,
 }
 
+_NAMED_BY_HINTS = (
+    kubernetes.helm.v3.Release,
+    kubernetes.meta.v1.ObjectMetaArgs,
+    kubernetes.scheduling.v1alpha3.WorkloadPodGroupSchedulingPolicyArgs,
+)
+"""Parts of the SDK that annotations of the classes above name. The SDK loads its parts when they are first asked for,
+and not safely from several threads: each must be there before programs run side by side."""
 
 _ARGUMENTS = {"addressType": "address_type", "roleRef": "role_ref", "stringData": "string_data"}
 """Fields of objects whose argument is called differently."""

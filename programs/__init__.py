@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from threading import Lock
 
 from api.errors import InvocationError
 from programs.context import Context, Permissions, edge
@@ -10,6 +11,9 @@ from programs.preflight import refuse_unsupported
 KINDS = ("gateway", "cluster", "serving", "placement", "workloads", "routing")
 
 __all__ = ["KINDS", "Context", "Permissions", "edge", "program_of", "run"]
+
+_LOADING = Lock()
+"""SDKs load their parts lazily and not safely from several threads: programs are imported one after the other."""
 
 
 def program_of(kind: str) -> Callable[[Context], None]:
@@ -21,7 +25,8 @@ def program_of(kind: str) -> Callable[[Context], None]:
     """
     if kind not in KINDS:
         raise InvocationError(f"{kind} is not a kind of stack", hint=f"one of {', '.join(KINDS)}", code="MP133")
-    program: Callable[[Context], None] = import_module(f"programs.{kind}").program
+    with _LOADING:
+        program: Callable[[Context], None] = import_module(f"programs.{kind}").program
     return program
 
 
