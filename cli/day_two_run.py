@@ -209,7 +209,7 @@ def _up(engine: Engine, documents: FleetDocuments, permissions: Permissions, doi
     if doing.wait is not None:
         given = replace(given, wait=doing.wait, wait_given=True)
     stacks = [str(stack) for stack in fleet_stacks(name, documents.clusters)]
-    with Progress(f"{name}: up", stacks) as progress, interruptible(engine, progress.on_note):
+    with Progress(f"{name}: up", stacks, engine.under_way.now) as progress, interruptible(engine, progress.on_note):
         notes = Notes(engine.environment, documents, permissions=permissions)
         report = Pass(documents, engine, given, progress.on_operation, progress.on_note, notes).run()
     if doing.output is Output.TABLE:

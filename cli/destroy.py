@@ -58,7 +58,8 @@ def destroy(
             held = state.held(engine, name)
             if held and not yes:
                 _ask(name, held)
-            with Progress(f"{name}: destroy", map(str, held)) as progress, interruptible(engine, progress.on_note):
+            shown = Progress(f"{name}: destroy", map(str, held), engine.under_way.now)
+            with shown as progress, interruptible(engine, progress.on_note):
                 done = teardown.destroy(engine, name, parallel, progress.on_operation, progress.on_note, forget or ())
         finished = {str(operation.stack) for operation in done if operation.ok}
         left = [str(stack) for stack in held if str(stack) not in finished]

@@ -89,7 +89,7 @@ def preview(
     before = plan_file.seen(environment, documents) if save_plan is not None else None
     with (
         preview_engine(environment, documents, say if debug else None) as engine,
-        Progress(f"{name}: preview", stacks) as progress,
+        Progress(f"{name}: preview", stacks, engine.under_way) as progress,
         interruptible(engine, progress.on_note),
     ):
         report = Preview(documents, engine, options, progress.on_operation).run()

@@ -9,7 +9,7 @@ from cli.report.parts import changing, goes, resource_row
 from cli.summary import refusal_rows
 from programs.outputs import UNKNOWN
 from stacks.changes import CHANGES
-from stacks.engine import Operation
+from stacks.operation import Operation
 from stacks.preview_diff import LedgerChange, WeightChange
 from stacks.preview_report import PreviewReport
 

@@ -14,13 +14,14 @@ from cli.printing import data, print_error, print_plain, print_problems, say
 from cli.progress import Clock, operation_line
 from cli.summary import closing, print_failures, summary
 from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
-from stacks.engine import Engine, Operation, ProgramBug
+from stacks.engine import Engine
 from stacks.environment import environment_of
 from stacks.interrupt import interruptible
 from stacks.loop.directory import Directory
 from stacks.loop.eyes import Eyes
 from stacks.loop.metrics import FleetCollector, Ran, serve
 from stacks.loop.run import Loop, LoopOptions, Told
+from stacks.operation import Operation, ProgramBug
 from stacks.plan import fleet_stacks
 from stacks.report import Report
 

@@ -6,7 +6,7 @@ from typing import Any
 from cli.costs import cost_table
 from cli.printing import counted, print_error, say, table
 from programs.outputs import DeploymentState
-from stacks.engine import ProgramBug
+from stacks.operation import ProgramBug
 from stacks.report import Report
 
 

@@ -99,7 +99,7 @@ def up(
     stacks = [str(stack) for stack in fleet_stacks(name, set(documents.clusters) - without)]
     with (
         pass_lock(environment.folder, say),
-        Progress(f"{name}: up", stacks) as progress,
+        Progress(f"{name}: up", stacks, engine.under_way.now) as progress,
         interruptible(engine, progress.on_note),
     ):
         if saved is not None and plan is not None:

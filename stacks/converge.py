@@ -30,9 +30,10 @@ from programs.outputs import (
 )
 from stacks.costs import costs_of
 from stacks.emptied import emptied
-from stacks.engine import Engine, Operation, not_begun
+from stacks.engine import Engine
 from stacks.intent import Intents
 from stacks.live import Waiting, routes_accepted, wait_for_change
+from stacks.operation import Operation, not_begun
 from stacks.plan import fleet_stacks
 from stacks.removal import destroy_cluster, forget, held, left_documents, tidy_after
 from stacks.report import Report

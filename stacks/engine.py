@@ -6,10 +6,8 @@ of the operation. Secrets in outputs are returned in clear to the caller and are
 
 import json
 import time
-import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
@@ -22,70 +20,19 @@ from api.errors import Cancelled, ModelplaneError, UnreadableStack
 from api.names import StackName, parse_stack_name
 from programs.planned import Captured, capture
 from programs.reading import whole_numbers
-from stacks.changes import CHANGES, Step, counts
+from stacks.changes import counts
 from stacks.charts import chart_failure
 from stacks.command import EngineKilled, RunningEngines
-from stacks.drift import Drift
 from stacks.environment import BACKEND, PROJECT, Environment, plugin_variables
 from stacks.events import LOOK, REFRESH, Watch, first_line
 from stacks.interrupt import Stop
 from stacks.journal import journaled
 from stacks.lean import LeanStack, pulumi_command
 from stacks.loop.backend import state_of
+from stacks.operation import GO_ON, Operation, OperationFailed, ProgramBug, not_begun
 from stacks.pending import exports_secrets, kubeconfigs_of, stack_outputs
 from stacks.recovery import Recovery
-
-GO_ON = "run the same command again, it goes on from where things are"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Operation:
-    """One finished operation on one stack."""
-
-    stack: StackName
-    action: str
-    changes: Mapping[str, int] = field(default_factory=dict)
-    """How many resources were created, updated, replaced, deleted and left; each counts once."""
-    steps: tuple[Step, ...] = ()
-    """The same, resource by resource."""
-    drift: tuple[Drift, ...] = ()
-    """What a refresh before it found changed by others."""
-    failed: tuple[str, ...] = ()
-    """Names of resources that could not be created, changed or deleted."""
-    seconds: float = 0.0
-    error: ModelplaneError | None = None
-    messages: tuple[str, ...] = ()
-    begun: bool = True
-    """False for one that was left out because the run is to stop."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the operation succeeded."""
-        return self.error is None
-
-    @property
-    def changed(self) -> int:
-        """Resources created, updated, replaced or deleted; the stack's own entry does not count."""
-        return sum(count for kind, count in self.changes.items() if kind in CHANGES)
-
-
-class OperationFailed(ModelplaneError):
-    """The engine or a provider could not finish an operation."""
-
-    code = "MP340"
-
-
-class ProgramBug(ModelplaneError):
-    """A program of this release raised what no reader can fix; `trace` is its traceback."""
-
-    exit_code = 255
-    code = "MP399"
-
-    def __init__(self, stack: StackName, error: Exception) -> None:
-        super().__init__(
-            f"{type(error).__name__}: {error}", where=f"stack {stack}", hint="this is a bug, please report it"
-        )
-        self.trace = "".join(traceback.format_exception(error))
+from stacks.under_way import UnderWay
 
 
 class Engine:
@@ -102,6 +49,7 @@ class Engine:
         self.environment = environment
         self.documents = documents
         self.permissions = programs.Permissions()
+        self.under_way = UnderWay()
         self._stop = Stop()
         self._running = RunningEngines()
         self._debug = debug
@@ -324,11 +272,12 @@ class Engine:
         started = time.monotonic()
         error: ModelplaneError | None = None
         try:
-            if action in {"preview", "look"}:
-                self._make(stack)
-                run(watch, False)  # noqa: FBT003
-            else:
-                self._recovery.perform(stack, self._make, lambda settled: run(watch, settled))
+            with self.under_way.of(stack, action, watch):
+                if action in {"preview", "look"}:
+                    self._make(stack)
+                    run(watch, False)  # noqa: FBT003
+                else:
+                    self._recovery.perform(stack, self._make, lambda settled: run(watch, settled))
         except ModelplaneError as raised:
             error = raised
         except engine_errors.CommandError as raised:
@@ -366,12 +315,6 @@ class Engine:
     def _kubeconfigs(self, stack: StackName) -> dict[str, str]:
         shown = self._run("stack", "export", "--show-secrets", "--stack", str(stack))
         return kubeconfigs_of(json.loads(shown)) if isinstance(shown, str) else {}
-
-
-def not_begun(stack: StackName, action: str) -> Operation:
-    """The operation that is not begun because the run is to stop."""
-    error = Cancelled("not begun, the run was stopped", where=f"stack {stack}", hint=GO_ON)
-    return Operation(stack=stack, action=action, error=error, begun=False)
 
 
 def _inline(

@@ -21,6 +21,17 @@ _PASSED_OVER = ("pulumi-resource-kubernetes from $PATH", "resource plugin kubern
 REFRESH, LOOK = frozenset({"refresh"}), frozenset({"update", "delete"})
 """Steps that tell of drift: those of a refresh before an operation, and of one that is only a look."""
 
+DOING = {
+    "create": "creating",
+    "create-replacement": "creating anew",
+    "update": "updating",
+    "delete": "deleting",
+    "delete-replaced": "deleting",
+    "refresh": "looking at",
+    "read": "reading",
+}
+"""Steps that take time, in words; the engine's others are over at once."""
+
 
 class Watch:
     """Collects steps and messages out of the engine's events."""
@@ -39,6 +50,7 @@ class Watch:
         """Names of resources whose operation failed."""
         self.failed_releases: list[dict[str, Any]] = []
         """Helm releases that could not be installed, upgraded or removed."""
+        self._at: dict[str, str] = {}
         self._debug = debug
         self._found_by = found_by
 
@@ -47,8 +59,14 @@ class Watch:
         """What happened to resources so far, each once."""
         return net(self._steps)
 
+    @property
+    def at(self) -> tuple[str, ...]:
+        """What is being done to resources at this moment, in words and the longest first; from any thread."""
+        return tuple(self._at.copy().values())
+
     def __call__(self, event: EngineEvent) -> None:
         """Take one event."""
+        self._follow(event)
         if event.res_outputs_event is not None:
             told = event.res_outputs_event.metadata
             operation = str(getattr(told.op, "value", told.op))
@@ -77,6 +95,18 @@ class Watch:
             self.errors.append(_with_subject(diagnostic.urn, text))
         elif diagnostic.severity == "warning":
             self.warnings.append(text)
+
+    def _follow(self, event: EngineEvent) -> None:
+        """Note which resources something is being done to."""
+        if event.resource_pre_event is not None:
+            told = event.resource_pre_event.metadata
+            operation = str(getattr(told.op, "value", told.op))
+            doing, step = DOING.get(operation), step_of(told.urn, told.type, operation)
+            if doing and step and told.provider:  # none: a component, over at once
+                self._at[told.urn] = f"{doing} {step.kind} {step.name}"
+        for done in (event.res_outputs_event, event.res_op_failed_event):
+            if done is not None:
+                self._at.pop(done.metadata.urn, None)
 
 
 def creation(told: StepEventMetadata) -> list[dict[str, Any]]:

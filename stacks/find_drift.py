@@ -22,13 +22,14 @@ from api.names import StackName
 from programs.kubernetes_access import TIMEOUT_SECONDS, connect, single_config
 from programs.outputs import ClusterOutputs, GatewayOutputs, RoutingOutputs
 from stacks.drift import manager_of
-from stacks.engine import Engine, Operation
+from stacks.engine import Engine
 from stacks.events import KUBERNETES, RELEASE
 from stacks.findings import DriftClass, Finding, merged, of_gateway, of_release, of_state
 from stacks.live import Unreadable
 from stacks.loop.eyes import objects_of
 from stacks.loop.sight import ROUTE, Sight
 from stacks.namespaces import listable
+from stacks.operation import Operation
 from stacks.pending import look_up
 from stacks.view import View
 

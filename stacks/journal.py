@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from api.names import StackName
 
 if TYPE_CHECKING:
-    from stacks.engine import Engine, Operation
+    from stacks.engine import Engine
     from stacks.events import Watch
+    from stacks.operation import Operation
 
     Run = Callable[[Watch, bool], None]
     Perform = Callable[..., Operation]

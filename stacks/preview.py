@@ -20,7 +20,7 @@ from programs.planned import Captured, PlannedOutputs
 from programs.reading import StackReader, read
 from stacks.costs import costs_of
 from stacks.emptied import emptied
-from stacks.engine import Operation
+from stacks.operation import Operation
 from stacks.plan import fleet_stacks
 from stacks.preview_engine import PreviewEngine
 from stacks.preview_report import PreviewReport, Side

@@ -19,7 +19,7 @@ from api.names import StackName
 from programs import Context
 from programs.planned import Captured
 from stacks.command import RunningEngines
-from stacks.engine import Engine, Operation, OperationFailed, not_begun
+from stacks.engine import Engine
 from stacks.environment import (
     BACKEND,
     FOLDER_OF_ENGINE,
@@ -29,8 +29,10 @@ from stacks.environment import (
     default_backend,
 )
 from stacks.interrupt import Stop
+from stacks.operation import Operation, OperationFailed, not_begun
 from stacks.processes import Process
 from stacks.state import has_state
+from stacks.under_way import Ongoing
 
 
 class PreviewEngine:
@@ -44,6 +46,10 @@ class PreviewEngine:
         self.environment = there.environment
         self.stop = Stop()
         self.running = _Together((there.running, absent.running))
+
+    def under_way(self) -> tuple[Ongoing, ...]:
+        """What is under way."""
+        return (*self._there.under_way.now(), *self._absent.under_way.now())
 
     def preview(
         self, stack: StackName, context: Context, take: Callable[[Captured], None], *, refresh: bool = False

@@ -10,7 +10,7 @@ from programs.outputs import UNKNOWN, ClusterOutputs, LedgerReplica, PlacementOu
 from programs.replacements import Replacement, replacements
 from stacks.changes import CHANGES, SAME, Step
 from stacks.costs import Costs
-from stacks.engine import Operation
+from stacks.operation import Operation
 from stacks.preview_diff import LedgerChange, WeightChange, ledger_changes, weight_changes
 from stacks.report import DONE, SEVERITY, Report
 

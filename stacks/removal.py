@@ -8,8 +8,9 @@ import httpx2
 from api.errors import DeletionRefused, ModelplaneError
 from api.names import CLUSTER_STACKS, StackName
 from programs.outputs import ClusterOutputs, GatewayOutputs
-from stacks.engine import Engine, Operation
+from stacks.engine import Engine
 from stacks.namespaces import remove_empty_namespaces
+from stacks.operation import Operation
 from stacks.view import View
 
 OnNote = Callable[[str], None]

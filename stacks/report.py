@@ -9,7 +9,7 @@ from api.errors import ModelplaneError
 from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, WorkloadsOutputs
 from stacks.changes import CHANGES, counts, net
 from stacks.costs import Costs
-from stacks.engine import Operation
+from stacks.operation import Operation
 
 DONE, ERROR, STOPPED, TIMEOUT, SHORT, FAILED, UNREACHABLE = 0, 1, 8, 9, 20, 21, 22
 SEVERITY = (255, 1, 26, 24, 25, 8, 9, 21, 22, 20, 23, 7)

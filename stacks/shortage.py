@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from api.errors import ModelplaneError
 from programs.outputs import ClusterOutputs
-from stacks.engine import Operation
+from stacks.operation import Operation
 
 AGAIN = "its nodes are not counted on, and the next `up` asks for it again: have the quota raised, or name another zone"
 

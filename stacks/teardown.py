@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from api.names import StackName
 from programs.outputs import ClusterOutputs, GatewayOutputs
-from stacks.engine import Engine, Operation
+from stacks.engine import Engine
+from stacks.operation import Operation
 from stacks.plan import teardown_order
 from stacks.removal import forget, tidy
 from stacks.view import View

@@ -23,7 +23,7 @@ from programs.outputs import (
 )
 from programs.planned import Captured
 from stacks.changes import CREATE, DELETE, SAME, UPDATE, Step, counts
-from stacks.engine import Operation
+from stacks.operation import Operation
 from stacks.preview import Preview, PreviewOptions
 from stacks.preview_engine import PreviewEngine
 from stacks.preview_report import PreviewReport

@@ -35,9 +35,9 @@ from programs.outputs import (
     WorkloadsOutputs,
 )
 from programs.workloads_plan import ledger_or_refuse, plan_workloads
-from stacks.engine import Operation, OperationFailed
 from stacks.interrupt import Stop
 from stacks.live import Waiting
+from stacks.operation import Operation, OperationFailed
 
 NOW = "2026-08-01T00:00:00Z"
 

@@ -7,7 +7,7 @@ from cli.report import parts
 from cli.report.page import Case, Page, Section
 from programs.outputs import UNKNOWN
 from stacks.changes import CHANGES
-from stacks.engine import Operation
+from stacks.operation import Operation
 from stacks.preview_report import PreviewReport
 
 

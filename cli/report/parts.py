@@ -12,7 +12,7 @@ from cli.report.page import MOST_FINDINGS, Case, Row, Section
 from scheduler.headroom import Headroom
 from stacks.changes import DELETE, REPLACE, SAME, Step
 from stacks.costs import Costs
-from stacks.engine import Operation
+from stacks.operation import Operation
 
 MOST_FIELDS = 3
 """Of one resource that are shown; JSON has all."""

@@ -21,9 +21,9 @@ from programs.outputs import (
     WorkloadsOutputs,
 )
 from stacks.costs import costs_of
-from stacks.engine import Operation
 from stacks.findings import DriftClass, of_state
 from stacks.loop.run import Loop
+from stacks.operation import Operation
 
 SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1200.0)
 DEPLOYMENT = ("namespace", "deployment")

@@ -21,7 +21,7 @@ from api.names import StackName
 from programs.context import utc_now
 from programs.outputs import UNKNOWN, ClusterOutputs, GatewayOutputs, PlacementOutputs
 from programs.replica_state import workload_name
-from stacks.engine import Engine, Operation, ProgramBug
+from stacks.engine import Engine
 from stacks.lock import pass_lock
 from stacks.loop import agenda, asked, journal
 from stacks.loop.agenda import Done, Facts, Limits
@@ -29,6 +29,7 @@ from stacks.loop.asked import World
 from stacks.loop.backend import prune, stamps
 from stacks.loop.directory import Directory, value_digests
 from stacks.loop.sight import HUB, ROUTE, Sight
+from stacks.operation import Operation, ProgramBug
 from stacks.plan import left_out
 from stacks.removal import held, left_documents, tidy_after
 from stacks.view import View

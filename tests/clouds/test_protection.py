@@ -12,7 +12,8 @@ from states import documents_of
 
 from api.documents import FleetDocuments
 from api.names import StackName
-from stacks.engine import Engine, Operation
+from stacks.engine import Engine
+from stacks.operation import Operation
 from stacks.removal import destroy_cluster
 from stacks.teardown import destroy
 

@@ -3,9 +3,11 @@
 import json
 import os
 import random
+from pathlib import Path
 from typing import Any
 
 from engine.fleets import Scratch
+from engine.runs import killed_up, tell
 
 SEED = int(os.environ.get("MODELPLANE_SEED") or random.SystemRandom().randrange(10**6))
 VICTIMS: list[tuple[str, ...]] = [
@@ -16,6 +18,8 @@ VICTIMS: list[tuple[str, ...]] = [
 ]
 """Who is killed at once, where the run is to be over with that."""
 ANY_VICTIMS = [*VICTIMS, ("engine",), ("provider",)]
+TRIES = 4
+"""How often a moment is drawn again, earlier, that came when the run was over already."""
 INTERVAL = "local.modelplane.ai/token-interval"
 
 
@@ -47,3 +51,23 @@ def vary_charts(fleet: Scratch, *, on: bool) -> None:
         return document
 
     fleet.edit("Fleet", "demo", switched)
+
+
+def kill_five(fleet: Scratch, folder: Path) -> None:
+    """Kill five runs in a row at moments of their own, of an edit's way there and back; the edit is taken back then.
+
+    The first two fall into moments when something is being created, the others wherever they fall.
+    """
+    tell(f"MODELPLANE_SEED={SEED}")
+    moments, varied = random.Random(SEED), False
+    for number, victims in enumerate(moments.sample(VICTIMS, 3) + moments.sample(VICTIMS, 2)):
+        after, patience = moments.uniform(0.0, 6.0), 5.0 if number < 2 else 0.0
+        for _ in range(TRIES):
+            varied = not varied
+            vary(fleet, on=varied)
+            if killed_up(fleet, folder, victims, after, patience, flags=("--changed-only",)):
+                break
+            after /= 4
+        else:
+            raise AssertionError("no run lasted until it could be killed")
+    vary(fleet, on=False)

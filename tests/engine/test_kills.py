@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from engine.fleets import Scratch
-from engine.kills import SEED, VICTIMS, vary
+from engine.kills import SEED
 from engine.runs import (
     checkpoint,
     ends_like,
@@ -39,7 +39,6 @@ KILLS = [
     (("driver", "engine"), (3.0, 9.0)),
 ]
 """Who is killed, and between which seconds after the first engine was there."""
-TRIES = 3
 
 
 @pytest.fixture(scope="module")
@@ -80,25 +79,6 @@ def test_up_ends_where_it_would_have_ended_though_it_was_killed(
     moments = random.Random(SEED)
     for victims, between in KILLS:
         killed_up(fleet, tmp_path / "runs", victims, moments.uniform(*between))
-    ends_like(fleet, undisturbed)
-
-
-def test_an_edit_that_is_killed_at_five_moments_is_settled_by_the_next_run(
-    fleet: Scratch, undisturbed: dict[str, Any], tmp_path: Path
-) -> None:
-    """Of an edit's way there and of its way back, in the stacks that it touches alone."""
-    moments, varied = random.Random(SEED), False
-    for victims in moments.sample(VICTIMS, 3) + moments.sample(VICTIMS, 2):
-        after = moments.uniform(0.0, 8.0)
-        for _ in range(TRIES):
-            varied = not varied
-            vary(fleet, on=varied)
-            if killed_up(fleet, tmp_path / "runs", victims, after, patience=2.0, flags=("--changed-only",)):
-                break
-            after /= 4  # the run was over before its moment came
-        else:
-            raise AssertionError("no run lasted until it could be killed")
-    vary(fleet, on=False)
     ends_like(fleet, undisturbed)
 
 

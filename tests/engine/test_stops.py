@@ -22,8 +22,9 @@ from api.errors import InvocationError, LockHeld, ModelplaneError
 from api.loader import load
 from api.names import StackName
 from programs.probe import Answer
-from stacks.engine import Engine, Operation, ProgramBug
+from stacks.engine import Engine
 from stacks.environment import environment_of
+from stacks.operation import Operation, ProgramBug
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 

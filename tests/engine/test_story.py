@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from engine.fleets import Done, Scratch
+from engine.kills import kill_five
+from engine.runs import ends_like, whole
 from ruamel.yaml import YAML
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(900)]
@@ -115,6 +117,14 @@ def test_what_it_replaced_is_gone(fleet: Scratch) -> None:
     assert all(name.startswith("mock-demo-v2-") for name in names)
     assert len(names) == 1
     assert ("ModelReplica", "mock-demo-49b71") not in state(fleet)
+
+
+def test_runs_that_are_killed_at_five_moments_leave_what_the_next_one_sets_right(
+    fleet: Scratch, tmp_path: Path
+) -> None:
+    undisturbed = whole(fleet)
+    kill_five(fleet, tmp_path / "runs")
+    ends_like(fleet, undisturbed)
 
 
 def edit(fleet: Scratch, name: str, **changes: Any) -> None:

@@ -11,6 +11,7 @@ import cli
 from stacks.command import RunningEngines
 from stacks.environment import Environment
 from stacks.interrupt import Stop
+from stacks.under_way import UnderWay
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -34,6 +35,7 @@ class IdleEngine:
         self.environment = environment
         self.stop = Stop()
         self.running = RunningEngines()
+        self.under_way = UnderWay()
 
 
 def files_below(directory: Path) -> dict[str, bytes]:

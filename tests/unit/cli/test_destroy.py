@@ -11,7 +11,7 @@ from unit.cli.running import IdleEngine, Run, files_below
 
 from api.errors import LockHeld
 from api.names import StackName
-from stacks.engine import Operation
+from stacks.operation import Operation
 
 STACKS = {StackName("demo", "gateway"): 3, StackName("demo", "routing"): 9}
 

@@ -13,7 +13,7 @@ from unit.cli.test_up import FakePass, a_pass
 from unit.cli.test_up import a_report as a_pass_report
 
 from programs import Permissions
-from stacks.engine import OperationFailed
+from stacks.operation import OperationFailed
 from stacks.saved_plan import ClusterSeen, SavedPlan, document_digests
 
 __all__ = ["a_pass", "a_preview"]

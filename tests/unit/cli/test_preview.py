@@ -25,7 +25,7 @@ from programs.outputs import (
 from stacks.changes import CREATE, DELETE, REPLACE, SAME, UPDATE, Step, counts
 from stacks.costs import Cost, Costs
 from stacks.drift import Drift
-from stacks.engine import Operation, OperationFailed
+from stacks.operation import Operation, OperationFailed
 from stacks.preview_report import PreviewReport, Side
 
 OLD, NEW, KEPT = an_entry("old"), an_entry("new", "eu"), an_entry("qwen", "eu")

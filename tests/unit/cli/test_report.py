@@ -29,7 +29,7 @@ from programs.outputs import UNKNOWN, ClusterVerdict, DeploymentState, Placement
 from scheduler.headroom import Headroom
 from stacks.changes import CREATE
 from stacks.costs import Cost, Costs
-from stacks.engine import OperationFailed
+from stacks.operation import OperationFailed
 from stacks.preview_report import Side
 
 __all__ = ["a_pass", "a_preview"]

@@ -19,8 +19,8 @@ from programs.outputs import (
     ServiceBackend,
     ServiceState,
 )
-from stacks.engine import Operation, OperationFailed, ProgramBug
 from stacks.lock import pass_lock
+from stacks.operation import Operation, OperationFailed, ProgramBug
 from stacks.report import Report
 
 READY = (Condition(type="Ready", status="True", reason="Available"),)

@@ -19,7 +19,8 @@ from programs.ledger import document, template_hash
 from programs.outputs import PlacementOutputs, RoutingOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
-from stacks.engine import Engine, OperationFailed
+from stacks.engine import Engine
+from stacks.operation import OperationFailed
 from stacks.report import Report
 
 CLUSTERS = {"ap": 1, "eu": 2, "us": 3}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from api.names import StackName
 from stacks.changes import CREATE, DELETE, REPLACE, SAME, UPDATE, Step, counts, net, step_of
-from stacks.engine import Operation
+from stacks.operation import Operation
 from stacks.report import Report
 
 SERVICE = "kubernetes:core/v1:Service"

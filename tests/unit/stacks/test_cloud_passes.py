@@ -19,7 +19,8 @@ from programs import Permissions
 from programs.outputs import ClusterOutputs, WorkloadsOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
-from stacks.engine import Engine, Operation
+from stacks.engine import Engine
+from stacks.operation import Operation
 from stacks.report import Report
 
 EU, US = an_entry("mock-demo", "gpu-eu-west"), an_entry("mock-demo", "gpu-us-east")

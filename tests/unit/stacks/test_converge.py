@@ -15,7 +15,8 @@ from programs.ledger import template_hash
 from programs.outputs import PlacementOutputs, RoutingOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
-from stacks.engine import Engine, Operation, OperationFailed
+from stacks.engine import Engine
+from stacks.operation import Operation, OperationFailed
 from stacks.report import Report
 
 EU, US = an_entry("mock-demo", "gpu-eu-west"), an_entry("mock-demo", "gpu-us-east")

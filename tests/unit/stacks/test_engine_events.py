@@ -5,8 +5,9 @@ from pulumi.automation import events
 
 from api.names import StackName
 from stacks.changes import counts
-from stacks.engine import Operation
 from stacks.events import Watch, clean, first_line
+from stacks.operation import Operation
+from stacks.under_way import UnderWay
 
 URN = "urn:pulumi:prod.routing::modelplane::kubernetes:core/v1:Service::ml-team/a/service"
 STACK_URN = "urn:pulumi:prod.routing::modelplane::pulumi:pulumi:Stack::modelplane-prod.routing"
@@ -108,3 +109,35 @@ FIRST_LINES = {
 @pytest.mark.parametrize(("text", "want"), FIRST_LINES.values(), ids=FIRST_LINES)
 def test_first_line(text: str, want: str) -> None:
     assert first_line(text) == want
+
+
+def begun(op: str, name: str, kind: str = "kubernetes:core/v1:Service", provider: str = "any") -> events.EngineEvent:
+    step = events.StepEventMetadata(op=events.OpType(op), urn=f"{URN}{name}", type=kind, provider=provider)
+    return events.EngineEvent(0, 0, resource_pre_event=events.ResourcePreEvent(metadata=step))
+
+
+def test_what_is_being_done_is_told_while_it_lasts() -> None:
+    watch = watched(
+        begun("same", "-a"),
+        begun("create", "-b"),
+        begun("create", "", "modelplane:index:ModelEndpoint", provider=""),
+        begun("create", "", "pulumi:providers:kubernetes"),
+        begun("delete", "-c", "aws:eks/cluster:Cluster"),
+        begun("refresh", "-d"),
+    )
+    name = "ml-team/a/service"
+    at = [f"creating Service {name}-b", f"deleting Cluster {name}-c", f"looking at Service {name}-d"]
+    assert watch.at == tuple(at)
+    watch(a_step("create", name="-b"))
+    failed = events.StepEventMetadata(op=events.OpType("delete"), urn=f"{URN}-c", type="x:y:Cluster", provider="any")
+    watch(events.EngineEvent(0, 0, res_op_failed_event=events.ResOpFailedEvent(metadata=failed, status=1, steps=0)))
+    assert watch.at == (at[2],)
+
+
+def test_what_a_run_is_doing_is_known_while_it_does_it() -> None:
+    under_way, stack = UnderWay(), StackName("prod", "cluster", "us")
+    watch = watched(begun("create", "-b"))
+    with under_way.of(stack, "up", watch):
+        [ongoing] = under_way.now()
+        assert (ongoing.stack, ongoing.action, ongoing.resources) == (stack, "up", watch.at)
+    assert under_way.now() == ()

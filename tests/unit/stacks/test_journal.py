@@ -12,9 +12,9 @@ from unit.stacks.test_engine_events import URN, a_message, a_step
 
 from api.errors import ModelplaneError
 from api.names import StackName
-from stacks.engine import Operation
 from stacks.events import Watch
 from stacks.journal import MOST_ENTRIES, MOST_LINES, Entry, entry_of, journaled, keep, read, stacks_kept
+from stacks.operation import Operation
 
 STACK = StackName("prod", "routing")
 BEGAN = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)

@@ -32,7 +32,8 @@ from programs.outputs import UNKNOWN, PlacementOutputs, RoutingOutputs, ServingO
 from stacks import converge
 from stacks.changes import CREATE, DELETE, UPDATE
 from stacks.converge import Options, Pass
-from stacks.engine import Engine, OperationFailed
+from stacks.engine import Engine
+from stacks.operation import OperationFailed
 from stacks.preview_report import PreviewReport
 from stacks.report import Report
 

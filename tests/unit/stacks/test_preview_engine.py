@@ -14,8 +14,8 @@ from api.errors import Cancelled, DeletionRefused, ModelplaneError
 from api.names import StackName
 from programs import Context
 from stacks import preview_engine as module
-from stacks.engine import Operation, OperationFailed
 from stacks.environment import BACKEND, FOLDER_OF_ENGINE, PASSPHRASE, PASSPHRASE_FILE, Environment, environment_of
+from stacks.operation import Operation, OperationFailed
 from stacks.preview_engine import PreviewEngine, preview_engine
 from stacks.state import has_state
 

@@ -19,7 +19,7 @@ from api.errors import (
 )
 from api.names import StackName
 from programs.outputs import DeploymentState, PlacementOutputs, RoutingOutputs, ServiceState
-from stacks.engine import Operation, OperationFailed
+from stacks.operation import Operation, OperationFailed
 from stacks.report import SEVERITY, Report
 
 SHORT = PlacementOutputs(deployments={"ml-team/qwen": DeploymentState(wanted=2, placed=1)})

@@ -7,7 +7,7 @@ from states import cluster_outputs, pool_facts
 
 from api.names import StackName
 from programs.outputs import UNKNOWN, ClusterOutputs
-from stacks.engine import Operation, OperationFailed
+from stacks.operation import Operation, OperationFailed
 from stacks.shortage import PoolNotGiven, is_all_but_pools, told_by_pool
 
 SAID = ("cluster-us/nodegroup-fast: no capacity", "cluster-us/nodegroup-faster: quota is 0", "update failed")

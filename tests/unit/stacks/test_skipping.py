@@ -16,10 +16,11 @@ from api.names import StackName
 from programs import Permissions
 from stacks import converge
 from stacks.converge import Options, Pass
-from stacks.engine import Engine, Operation, OperationFailed
+from stacks.engine import Engine
 from stacks.environment import BACKEND, Environment
 from stacks.loop.agenda import Limits
 from stacks.loop.run import Loop, LoopOptions, Told
+from stacks.operation import Operation, OperationFailed
 from stacks.plan import left_out
 from stacks.report import Report
 from stacks.skipping import Notes

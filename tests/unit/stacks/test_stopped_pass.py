@@ -10,8 +10,9 @@ from states import documents_of
 from programs.outputs import PlacementOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
-from stacks.engine import Engine, Operation
+from stacks.engine import Engine
 from stacks.interrupt import Stop
+from stacks.operation import Operation
 from stacks.plan import fleet_stacks
 from stacks.report import Report
 

@@ -19,7 +19,7 @@ from api.names import StackName
 from programs import Permissions
 from programs.outputs import ClusterOutputs, LedgerReplica, PlacementOutputs, RoutingOutputs
 from programs.replica_state import workload_name
-from stacks.engine import Engine, Operation, OperationFailed
+from stacks.engine import Engine
 from stacks.environment import BACKEND, Environment
 from stacks.interrupt import Stop
 from stacks.lock import pass_lock
@@ -28,6 +28,7 @@ from stacks.loop.agenda import Limits
 from stacks.loop.directory import Directory, Taken
 from stacks.loop.run import Loop, LoopOptions, Told
 from stacks.loop.sight import HUB, ROUTE, Seen, Sight, planned_weights
+from stacks.operation import Operation, OperationFailed
 
 EU, US = an_entry("chat", "gpu-eu-west"), an_entry("chat", "gpu-us-east")
 INFRASTRUCTURE = {"gateway", "cluster.gpu-eu-west", "serving.gpu-eu-west", "cluster.gpu-us-east", "serving.gpu-us-east"}

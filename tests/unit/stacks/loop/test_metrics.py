@@ -20,8 +20,8 @@ from api.classes import InferenceClass
 from api.errors import InvalidFleet, InvocationError, Problem
 from api.names import StackName
 from stacks.drift import Drift
-from stacks.engine import Operation, OperationFailed
 from stacks.loop.metrics import FleetCollector, Ran, free_nodes, serve
+from stacks.operation import Operation, OperationFailed
 
 ROOT = Path(__file__).resolve().parents[4]
 GROUPS = YAML(typ="safe").load((ROOT / "alerts/modelplane.yaml").read_text())["groups"]
