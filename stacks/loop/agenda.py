@@ -55,6 +55,8 @@ class Facts:
     """Replicas that a run of a workloads stack would take away; of one that runs, those that it does."""
     withdrawn_at: float = -math.inf
     """When endpoints were last taken out of rotation."""
+    looks: bool = True
+    """Whether stacks may be started for a look alone; in a large fleet one is always due, and nothing ever settles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,11 @@ class Limits:
 
 def to_start(facts: Facts, limits: Limits, now: float) -> tuple[StackName, ...]:
     """Stacks to start now, those first whose lane has most depend on them."""
-    due = [stack for stack in sorted(facts.asked, key=_order) if _due_at(stack, facts, limits) <= now]
+    due = [
+        stack
+        for stack in sorted(facts.asked, key=_order)
+        if _due_at(stack, facts, limits) <= now and (facts.looks or not _only_looks(stack, facts))
+    ]
     started: list[StackName] = []
     for stack in due:
         running = facts.running.union(started)
@@ -125,6 +131,12 @@ def _due_at(stack: StackName, facts: Facts, limits: Limits) -> float:
     if not _is_done(asked, done.asked):
         return -math.inf
     return done.at + (ASTRAY_PAUSE if asked.astray else _look_again(stack, limits))
+
+
+def _only_looks(stack: StackName, facts: Facts) -> bool:
+    """Whether the stack did what is asked of it, as far as anybody knows."""
+    asked, done = facts.asked[stack], facts.done.get(stack)
+    return done is not None and not done.failures and not asked.astray and _is_done(asked, done.asked)
 
 
 def _look_again(stack: StackName, limits: Limits) -> float:

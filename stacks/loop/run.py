@@ -39,6 +39,8 @@ SLICE_SECONDS = 0.3
 FIRST_LOOK_SECONDS = 5.0
 LOCK_SECONDS = 3.0
 """Between two tries to get the pass lock."""
+LEFT_SECONDS = 2.0
+"""How long the lock is left to other commands before it is taken again for looks alone."""
 
 
 class Looking(Protocol):
@@ -118,6 +120,8 @@ class Loop:
         self._emptied: set[StackName] = set()
         self._lock = ExitStack()
         self._locked = False
+        self._locked_at = -math.inf
+        self._left_at = -math.inf
         self._lock_told = ""
         self._lock_again = -math.inf
 
@@ -190,7 +194,14 @@ class Loop:
             endpoints=asked.endpoints(world) if any(self._running.values()) else frozenset(),
             leaving={**asked.leaving(world), **self._running},
             withdrawn_at=self._withdrawn_at,
+            looks=self._may_look(time.monotonic()),
         )
+
+    def _may_look(self, now: float) -> bool:
+        """Looks pause once an interval, so that what runs ends, the pass is over, and others get the lock."""
+        if self._locked:
+            return now < self._locked_at + self.options.interval
+        return now >= self._left_at + LEFT_SECONDS
 
     def _start(self, facts: Facts, pool: ThreadPoolExecutor) -> None:
         due = agenda.to_start(facts, self._limits, time.monotonic())
@@ -274,6 +285,7 @@ class Loop:
             self._stamps = stamps(self.engine.environment)
             self._lock.close()
             self._locked = False
+            self._left_at = time.monotonic()
         if all(done.failures == 0 for done in self.done.values()) and self.trouble is None and not self.held:
             self.good_at = time.time()
         self._told.settled()
@@ -328,6 +340,7 @@ class Loop:
             self._lock_again = time.monotonic() + LOCK_SECONDS
             return False
         self._locked = True
+        self._locked_at = time.monotonic()
         self._lock_told = ""
         self._renew_foreign()
         return True
@@ -365,6 +378,7 @@ class Loop:
         due = self.directory.due if self.directory else None
         times += [due] if due is not None else []
         times += [self._lock_again] if not self._locked and self._lock_told else []
+        times += [self._left_at + LEFT_SECONDS] if not facts.looks and not self._locked else []
         return min(times)
 
     def _sleep(self, until: float) -> None:

@@ -75,6 +75,17 @@ def test_every_stack_is_looked_at_again_after_the_drift_interval_and_not_all_at_
     assert PLACEMENT not in to_start(calm(), LIMITS, NOW + 10_000), "it holds nothing to look at"
 
 
+def test_looks_can_pause_and_what_is_to_be_done_does_not() -> None:
+    late = NOW + 1000
+    assert started(calm(), late) >= {GATEWAY, ROUTING}
+    assert started(calm(looks=False), late) == set()
+    for asked in (OTHER, SICK):
+        assert started(replace(calm(looks=False), asked=calm().asked | {GATEWAY: asked}), late) == {GATEWAY}
+    failed = replace(calm(looks=False), done=calm().done | {GATEWAY: replace(FRESH, failures=1)})
+    assert started(failed, late) == {GATEWAY}
+    assert is_settled(calm(looks=False), LIMITS)
+
+
 def test_infrastructure_has_so_many_places_and_takes_none_from_traffic() -> None:
     facts = asking(*EVERY)
     found = started(facts)
@@ -175,9 +186,12 @@ histories = st.none() | st.builds(Done, asked=states, at=st.floats(0, NOW, allow
 @given(
     st.lists(st.tuples(states, histories, st.booleans(), st.booleans()), min_size=len(EVERY), max_size=len(EVERY)),
     st.integers(1, 4),
+    st.booleans(),
 )
 def test_whatever_happens_lanes_stay_within_bounds_and_something_always_follows(
-    drawn: list[tuple[Asked, Done | None, bool, bool]], parallel: int
+    drawn: list[tuple[Asked, Done | None, bool, bool]],
+    parallel: int,
+    looks: bool,
 ) -> None:
     running: set[StackName] = set()
     limits = replace(LIMITS, parallel=parallel)
@@ -189,6 +203,7 @@ def test_whatever_happens_lanes_stay_within_bounds_and_something_always_follows(
         asked={stack: asked for stack, (asked, _, _, _) in zip(EVERY, drawn, strict=True)},
         done={stack: done for stack, (_, done, _, _) in zip(EVERY, drawn, strict=True) if done},
         running=frozenset(running),
+        looks=looks,
         leaving={
             stack: frozenset({str(stack)})
             for stack, row in zip(EVERY, drawn, strict=True)

@@ -338,3 +338,27 @@ def test_a_restarted_loop_repeats_nothing_but_what_was_in_the_middle(tmp_path: P
     assert restarted() == ["routing"]
     (tmp_path / ".modelplane" / "loop.json").write_text('{"version": 1, "stacks": {"local.rou')
     assert set(restarted()) >= INFRASTRUCTURE, "without its notes it brings up everything"
+
+
+def test_a_fleet_in_which_a_look_is_always_due_is_settled_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """History is pruned then, the age of the last good pass begins anew, and other commands get the lock."""
+    monkeypatch.setattr(loop_module, "LEFT_SECONDS", 0.05)
+    bench = Bench(tmp_path, drift_interval=0.0)
+    bench.settle()
+    settled: list[int] = []
+
+    def note() -> None:
+        settled.append(len(bench.simulation.calls))
+        with pass_lock(tmp_path / ".modelplane"):
+            pass  # another command
+        if len(set(settled)) == 3:
+            bench.simulation.stop.request()
+
+    bench.simulation.calls.clear()
+    bench.simulation.stop_after = 5000
+    bench.loop.options = replace(bench.loop.options, once=False, interval=0.2)
+    bench.loop._told = replace(bench.loop._told, settled=note)
+    bench.loop.run()
+    assert len(set(settled)) == 3, "looks go on after each"
