@@ -164,7 +164,7 @@ class Pass:
         routing = StackName(self.fleet, "routing")
         if self._is_stale(routing):
             before = self._endpoints()
-            if not self._up(routing).ok and self._is_refusal(self.operations[-1]):
+            if not self._up(routing).ok and isinstance(self.operations[-1].error, DeletionRefused):
                 return False
             if before - self._endpoints():
                 self._drained_at = time.monotonic()
@@ -196,10 +196,6 @@ class Pass:
         routing = self.view.get(RoutingOutputs, "routing")
         return set(routing.endpoints) if routing else set()
 
-    @staticmethod
-    def _is_refusal(operation: Operation) -> bool:
-        return isinstance(operation.error, DeletionRefused)
-
     def _workloads(self, clusters: Iterable[str]) -> None:
         stacks = [StackName(self.fleet, "workloads", name) for name in clusters]
         with ThreadPoolExecutor(self.options.parallel) as pool:
@@ -226,11 +222,11 @@ class Pass:
     def _up(self, stack: StackName) -> Operation:
         if self.engine.stop.requested:
             return not_begun(stack, "up")
+        known = self.view.copy()
         asked = self._intents.digest(stack)
         if self._is_left_alone(stack):
             self._done[stack] = asked
             return Operation(stack=stack, action="up", begun=False)
-        known = self.view.copy()
         operation = self.engine.up(
             stack,
             refresh=self._held.get(stack, 0) > OWN_ENTRIES,
@@ -243,13 +239,19 @@ class Pass:
         except ModelplaneError as error:
             self.failures.append(error)
         # A cache that this very run saw staged lets replicas start that it did not render: that is still to do.
-        self._done[stack] = asked if stack.kind == "workloads" else self._intents.digest(stack)
+        self._done[stack] = asked if stack.kind == "workloads" else self._asked_of(stack, known)
         if stack.kind == "cluster":
             operation = told_by_pool(operation, self.view.get(ClusterOutputs, "cluster", stack.cluster))
         if self._notes is not None:
             self._notes.ran(stack, known, self.view, ok=operation.ok)
         self._record(operation)
         return operation
+
+    def _asked_of(self, stack: StackName, known: View) -> str:
+        """What a stack was asked for: by its own outputs, and those of others from before, as it may not know more."""
+        own = known.copy()
+        own.adopt(stack, self.view)
+        return Intents(self.documents, own, self.options.permissions).digest(stack)
 
     def _is_left_alone(self, stack: StackName) -> bool:
         """Whether a stack is not to be brought up in this pass, or has, before it has begun, nothing to do."""

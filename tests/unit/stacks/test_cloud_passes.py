@@ -15,12 +15,13 @@ from unit.api.rule_cases.case import changed
 from api import InferenceClass
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused
+from api.names import StackName
 from programs import Permissions
 from programs.outputs import ClusterOutputs, WorkloadsOutputs
 from stacks import converge
 from stacks.converge import Options, Pass
 from stacks.engine import Engine
-from stacks.operation import Operation
+from stacks.operation import Operation, OperationFailed
 from stacks.report import Report
 
 EU, US = an_entry("mock-demo", "gpu-eu-west"), an_entry("mock-demo", "gpu-us-east")
@@ -156,3 +157,34 @@ def test_a_cluster_that_takes_long_holds_up_no_other(monkeypatch: pytest.MonkeyP
     assert simulation.endpoints() == sorted([EU.key, US.key])
     assert report.exit_code == 0
     assert simulation.calls.index("workloads.gpu-eu-west") < simulation.calls.index("cluster.gpu-us-east")
+
+
+def test_a_cluster_that_is_ready_while_placement_runs_is_placed_on_in_the_same_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, seen = Event(), Event()
+    simulation = Simulation(FIRST, failing={"cluster.gpu-us-east": OperationFailed("not yet")})
+    monkeypatch.setattr(converge, "wait_for_change", simulation.wait_for_change)
+    monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
+    settings = Options(parallel=3, drain=0, patience=0.05)
+    Pass(FIRST, cast("Engine", simulation), settings, lambda _: None, lambda _: None).run()
+    assert simulation.endpoints() == [EU.key]
+    simulation.failing, simulation.slow = {}, {"cluster.gpu-us-east": made}
+    up = simulation.up
+
+    def slowly(stack: StackName, **options: bool) -> Operation:
+        operation = up(stack, **options)
+        if stack.kind == "placement" and not made.is_set():
+            made.set()
+            assert seen.wait(60), "the cluster is served on before placement ends"
+        return operation
+
+    def on_operation(operation: Operation) -> None:
+        if str(operation.stack) == "local.serving.gpu-us-east":
+            seen.set()
+
+    monkeypatch.setattr(simulation, "up", slowly)
+    report = Pass(FIRST, cast("Engine", simulation), settings, on_operation, lambda _: None).run()
+    assert seen.is_set()
+    assert report.exit_code == 0
+    assert simulation.endpoints() == sorted([EU.key, US.key])

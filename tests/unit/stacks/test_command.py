@@ -78,8 +78,16 @@ def test_an_end_by_a_signal_is_told(run: Callable[..., str]) -> None:
 def test_what_an_operation_leaves_is_ended_with_it(run: Callable[..., str], running: RunningEngines) -> None:
     before = {process.pid for process in everything()}
     assert run("up") == "up"
-    assert marked(running.run.mark) == []
+    soon(lambda: marked(running.run.mark) == [])
     assert not any(it.name == "sleep" and it.pid not in before and it.session == it.pid for it in everything())
+
+
+def soon(condition: Callable[[], bool]) -> None:
+    """What was killed needs a moment to be gone."""
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def under_way(run: Callable[..., str], folder: Path) -> tuple[threading.Thread, list[BaseException]]:
@@ -94,10 +102,7 @@ def under_way(run: Callable[..., str], folder: Path) -> tuple[threading.Thread, 
 
     thread = threading.Thread(target=operate)
     thread.start()
-    deadline = time.monotonic() + 20
-    while not (folder / "begun").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    soon((folder / "begun").exists)
     return thread, raised
 
 
@@ -109,7 +114,7 @@ def test_cancelling_ends_what_runs_and_keeps_the_rest_from_beginning(
     thread.join(20)
     assert [type(error) for error in raised] == [EngineKilled]
     assert running.cancelled
-    assert marked(running.run.mark) == []
+    soon(lambda: marked(running.run.mark) == [])
     with pytest.raises(Cancelled):
         run("up")
     assert run("says") == "one\ntwo", "reading goes on"
@@ -122,4 +127,4 @@ def test_killing_takes_everything(tmp_path: Path, run: Callable[..., str], runni
     assert len(killed) == 2
     thread.join(20)
     assert [type(error) for error in raised] == [EngineKilled]
-    assert all(look(process.pid) is None for process in killed)
+    soon(lambda: all(look(process.pid) is None for process in killed))
