@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -271,7 +272,7 @@ def test_a_dead_api_server_holds_nobody_up_and_is_caught_up_with(fleet: Fleet) -
     with fleet.looping("--interval", "5s", "--drift-interval", "40s"):
         os.kill(server, signal.SIGKILL)
         until(lambda: f"cluster {EAST} does not answer" in fleet.told() or dead(fleet), "it to be noticed", fleet.told)
-        file.write_text(file.read_text().replace("token-interval: 60ms", "token-interval: 50ms"))
+        file.write_text(re.sub(r"token-interval: \d+ms", "token-interval: 50ms", file.read_text()))
         until(lambda: intervals(fleet, WEST) == {"50ms"}, "the other cluster to follow", fleet.told)
         began, others = time.monotonic(), fleet.told().count(f"demo.workloads.{WEST} ")
         held = {stack: checkpoint(fleet.directory, stack).read_text() for stack in (f"demo.serving.{EAST}",)}
@@ -315,11 +316,13 @@ def test_a_loop_that_is_killed_leaves_nothing_behind_that_the_next_one_does_not_
             stdin=subprocess.DEVNULL,
         )
         until(lambda: "begun" in output.read_text(), "the loop to work", output.read_text)
-        file.write_text(file.read_text().replace("token-interval: 50ms", "token-interval: 40ms"))
-        until(lambda: "the documents have changed" in output.read_text(), "the edit", output.read_text)
-        until(lambda: output.read_text().rpartition("have changed")[2].count(" up ") >= 1, "it", output.read_text)
-        process.kill()
-        process.wait(LONG)
+        try:
+            file.write_text(re.sub(r"token-interval: \d+ms", "token-interval: 40ms", file.read_text()))
+            until(lambda: "the documents have changed" in output.read_text(), "the edit", output.read_text)
+            until(lambda: output.read_text().rpartition("have changed")[2].count(" up ") >= 1, "it", output.read_text)
+        finally:
+            process.kill()
+            process.wait(LONG)
     with fleet.looping():
         for cluster in (EAST, WEST):
             until(lambda cluster=cluster: intervals(fleet, cluster) == {"40ms"}, "the edit to arrive", fleet.told)
