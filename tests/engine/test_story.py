@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from engine.fleets import Done, Scratch
@@ -102,11 +103,20 @@ def test_a_second_up_changes_no_resource(fleet: Scratch, transcript: list[Done])
     }
 
 
-def test_the_canary_takes_a_tenth(fleet: Scratch, transcript: list[Done]) -> None:
+def test_the_canary_takes_a_tenth(fleet: Scratch, transcript: list[Done], tmp_path: Path) -> None:
+    """As CI does it: a preview whose plan is approved, and the update that does that plan and nothing else."""
     fleet.step("canary")
-    up = fleet.run("up", "-o", "json", "--wait", "3m")
-    transcript.append(up)
+    plan, comment, cases = (str(tmp_path / name) for name in ("fleet.plan", "preview.md", "up.xml"))
+    preview = fleet.run("preview", "--save-plan", plan, "--report", comment)
+    assert preview.code == 0, preview.err
+    up = fleet.run("up", "-o", "json", "--plan", plan, "--report", cases, "--wait", "3m")
+    transcript.extend([preview, up])
     assert up.code == 0, up.err
+    assert "mock-demo-v2-5ef67" in Path(comment).read_text()
+    assert {case.get("name") for case in ET.parse(cases).iter("testcase")} >= {"demo.routing"}
+    again = fleet.run("up", "--plan", plan)
+    assert (again.code, again.out) == (25, "")
+    assert "stack demo.routing" in again.err, "what was planned is done already"
     canary = state(fleet)["ModelReplica", "mock-demo-v2-5ef67"]
     assert canary["spec"]["clusterName"] == EAST
     assert fleet.count(200) == {"mock-demo": 180, "mock-demo-v2": 20}
