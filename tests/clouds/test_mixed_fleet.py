@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.soak, pytest.
 
 LARGE = {"aws-east", "azure-west", "nebius-north", "own"}
 SMALL = {"google-central", "vultr-newark"}
+NODES = {"large": 2 + 2 + 2 + 1, "small": 4 + 2}
+"""Nodes that the documents give each model on those clusters; a replica takes one."""
 CLOUD_RELEASES = {"cluster-autoscaler", "aws-dranet", "network-operator", "csi-mounted-fs-path"}
 SEATTLE = """\
 apiVersion: modelplane.ai/v1alpha1
@@ -84,11 +86,13 @@ def clusters_ready(mixed: Mixed) -> dict[str, str]:
 
 
 def test_one_up_brings_a_cluster_of_every_source_into_use(mixed: Mixed) -> None:
+    for deployment, nodes in NODES.items():
+        mixed.replicas(deployment, nodes)  # as many as there is room for: fewer go to clusters that are there first
     up = mixed.run("up", "-o", "json", "--parallel", "4", "--wait", "8m")
     assert up.code == 0, up.err
     report = up.json()
     assert report["errors"] == []
-    assert placed(report) == {"large": (4, 4), "small": (3, 3)}
+    assert placed(report) == {"large": (7, 7), "small": (6, 6)}
     named = {f"world.{kind}.{cluster}" for kind in ("cluster", "serving", "workloads") for cluster in CLUSTERS}
     assert named <= report["stacks"].keys()
     made = {cluster: mixed.changes(report, f"cluster.{cluster}").get("create", 0) for cluster in CLUSTERS}
@@ -173,7 +177,7 @@ def test_a_pool_that_the_cloud_cannot_give_is_told_and_the_rest_is_finished(mixe
     assert (error["code"], error["where"]) == ("MP342", "InferenceCluster vultr-newark")
     assert "pool extra: " in error["message"]
     assert "no such GPU is free" in error["message"]
-    assert placed(report) == {"large": (4, 4), "small": (8, 7)}  # nobody counts on nodes that are not there
+    assert placed(report) == {"large": (7, 7), "small": (8, 7)}  # nobody counts on nodes that are not there
     assert mixed.changes(report, "cluster.aws-east") == {"update": 1}
     scaling = kept(mixed, "aws", "cluster-aws-east/nodegroup-h200")["scalingConfig"]
     assert scaling == {"desiredSize": 3, "minSize": 3, "maxSize": 3}
@@ -219,6 +223,11 @@ def test_a_class_that_asks_for_another_machine_is_guarded_then_drained_then_made
         document["spec"]["provisioning"]["vultr"]["plan"] = LARGER_PLAN
         return document
 
+    def careful(document: dict[str, Any]) -> dict[str, Any]:
+        document["spec"]["deletion"] = {"maxShare": "10%"}  # of fifteen replicas that is one, and three would move
+        return document
+
+    mixed.fleet.edit("Fleet", "world", careful)
     mixed.fleet.edit("InferenceClass", "vultr-l40s", larger)
     pools = ("cluster-vultr-newark/node-pool-l40s", "cluster-vultr-seattle/node-pool-slow")
     refused = mixed.run("up", "-o", "json", "--parallel", "4")
