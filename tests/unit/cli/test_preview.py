@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,10 +101,16 @@ def nothing(*_: Any) -> Iterator[None]:
     yield
 
 
+@contextmanager
+def idle(*_: Any) -> Iterator[Any]:
+    """An engine for previews that does nothing."""
+    yield SimpleNamespace(under_way=tuple)
+
+
 @pytest.fixture
 def a_preview(monkeypatch: pytest.MonkeyPatch) -> type[FakePreview]:
     monkeypatch.setattr("stacks.preview.Preview", FakePreview)
-    monkeypatch.setattr("stacks.preview_engine.preview_engine", nothing)
+    monkeypatch.setattr("stacks.preview_engine.preview_engine", idle)
     monkeypatch.setattr("stacks.interrupt.interruptible", nothing)
     return FakePreview
 
