@@ -80,7 +80,7 @@ def to_start(facts: Facts, limits: Limits, now: float) -> tuple[StackName, ...]:
     due = [
         stack
         for stack in sorted(facts.asked, key=_order)
-        if _due_at(stack, facts, limits) <= now and (facts.looks or not _only_looks(stack, facts))
+        if _due_at(stack, facts, limits) <= now and (facts.looks or not only_looks(stack, facts))
     ]
     started: list[StackName] = []
     for stack in due:
@@ -120,6 +120,12 @@ def pause(stack: StackName, failures: int) -> float:
     return whole * (1 - _spread(f"{stack.cluster or stack.kind}/{failures}") / 4)
 
 
+def only_looks(stack: StackName, facts: Facts) -> bool:
+    """Whether the stack did what is asked of it, as far as anybody knows."""
+    asked, done = facts.asked[stack], facts.done.get(stack)
+    return done is not None and not done.failures and not asked.astray and _is_done(asked, done.asked)
+
+
 def _due_at(stack: StackName, facts: Facts, limits: Limits) -> float:
     asked, done = facts.asked[stack], facts.done.get(stack)
     if not _is_meant(stack, limits):
@@ -131,12 +137,6 @@ def _due_at(stack: StackName, facts: Facts, limits: Limits) -> float:
     if not _is_done(asked, done.asked):
         return -math.inf
     return done.at + (ASTRAY_PAUSE if asked.astray else _look_again(stack, limits))
-
-
-def _only_looks(stack: StackName, facts: Facts) -> bool:
-    """Whether the stack did what is asked of it, as far as anybody knows."""
-    asked, done = facts.asked[stack], facts.done.get(stack)
-    return done is not None and not done.failures and not asked.astray and _is_done(asked, done.asked)
 
 
 def _look_again(stack: StackName, limits: Limits) -> float:

@@ -10,20 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from api.documents import FleetDocuments, Key
-from api.errors import LockHeld, ModelplaneError
+from api.errors import ModelplaneError
 from api.label_queries import LabelQuery
 from api.names import StackName
 from programs.context import utc_now
 from programs.outputs import UNKNOWN, ClusterOutputs, GatewayOutputs, PlacementOutputs
 from programs.replica_state import workload_name
 from stacks.engine import Engine
-from stacks.lock import pass_lock
-from stacks.loop import agenda, asked, journal
+from stacks.loop import agenda, asked, journal, turn
 from stacks.loop.agenda import Done, Facts, Limits
 from stacks.loop.asked import World
 from stacks.loop.backend import prune, stamps
@@ -37,10 +36,6 @@ from stacks.view import View
 SLICE_SECONDS = 0.3
 """How long a wait lasts before it is looked whether the loop is to stop."""
 FIRST_LOOK_SECONDS = 5.0
-LOCK_SECONDS = 3.0
-"""Between two tries to get the pass lock."""
-LEFT_SECONDS = 2.0
-"""How long the lock is left to other commands before it is taken again for looks alone."""
 
 
 class Looking(Protocol):
@@ -118,12 +113,9 @@ class Loop:
         self._stamps: Mapping[str, int] | None = None
         self._withdrawn_at = -math.inf
         self._emptied: set[StackName] = set()
-        self._lock = ExitStack()
-        self._locked = False
-        self._locked_at = -math.inf
-        self._left_at = -math.inf
-        self._lock_told = ""
-        self._lock_again = -math.inf
+        self._looks: set[StackName] = set()
+        """Those of the running that were started for a look alone."""
+        self._turn = turn.Turn(engine.environment.folder)
 
     def wake(self) -> None:
         """Look at once what is to be done; from any thread."""
@@ -131,7 +123,7 @@ class Loop:
 
     def run(self) -> None:
         """Bring the fleet up until told to stop, or once; what runs then is finished."""
-        with ThreadPoolExecutor(2 * self.options.limits.parallel + 3, thread_name_prefix="stack") as pool, self._lock:
+        with ThreadPoolExecutor(2 * self.options.limits.parallel + 3, thread_name_prefix="stack") as pool, self._turn:
             self._begin()
             tick = time.monotonic() + self.options.interval
             while not self.engine.stop.requested:
@@ -152,7 +144,7 @@ class Loop:
     def _begin(self) -> None:
         """Take the lock, whoever has it, and read what every stack last exported."""
         while not self._take_lock() and not self.engine.stop.requested:
-            self.engine.stop.sleep(LOCK_SECONDS)
+            self.engine.stop.sleep(turn.LOCK_SECONDS)
         if self.options.go_on:
             found = journal.recall(self.engine.environment.folder, self._stamps, time.time() - time.monotonic())
             self.done = {**found, **self.done}
@@ -194,14 +186,10 @@ class Loop:
             endpoints=asked.endpoints(world) if any(self._running.values()) else frozenset(),
             leaving={**asked.leaving(world), **self._running},
             withdrawn_at=self._withdrawn_at,
-            looks=self._may_look(time.monotonic()),
+            looks=self._turn.may_look(
+                self.options.interval, looks=bool(self._looks), others=bool(self._running.keys() - self._looks)
+            ),
         )
-
-    def _may_look(self, now: float) -> bool:
-        """Looks pause once an interval, so that what runs ends, the pass is over, and others get the lock."""
-        if self._locked:
-            return now < self._locked_at + self.options.interval
-        return now >= self._left_at + LEFT_SECONDS
 
     def _start(self, facts: Facts, pool: ThreadPoolExecutor) -> None:
         due = agenda.to_start(facts, self._limits, time.monotonic())
@@ -210,6 +198,7 @@ class Loop:
         world = self.world()
         for stack in due:
             self._running[stack] = facts.leaving.get(stack, frozenset())
+            self._looks |= {stack} if agenda.only_looks(stack, facts) else set()
             pool.submit(self._perform, stack, facts.asked[stack], world)
 
     def _perform(self, stack: StackName, wanted: agenda.Asked, world: World) -> None:
@@ -247,6 +236,7 @@ class Loop:
                 finished.append(self._finished.get_nowait())
         for each in finished:
             self._running.pop(each.stack, None)
+            self._looks.discard(each.stack)
         ended = [each for each in finished if each.operation.begun or each.error is not None]
         for each in ended:
             self._note(each)
@@ -277,15 +267,13 @@ class Loop:
 
     def _settle(self) -> None:
         """Everything is done for now: tidy up, and let others have the lock."""
-        if self._locked:
+        if self._turn.held:
             tidy_after(self._emptied, self.view.copy(), self._told.note)
             self._emptied.clear()
             self._tell_held()
             prune(self.engine.environment)
             self._stamps = stamps(self.engine.environment)
-            self._lock.close()
-            self._locked = False
-            self._left_at = time.monotonic()
+            self._turn.leave()
         if all(done.failures == 0 for done in self.done.values()) and self.trouble is None and not self.held:
             self.good_at = time.time()
         self._told.settled()
@@ -327,21 +315,10 @@ class Loop:
 
     def _take_lock(self) -> bool:
         """Whether the pass lock is held. What others did while it was not is read first."""
-        if self._locked:
+        if self._turn.held:
             return True
-        if time.monotonic() < self._lock_again:
+        if not self._turn.take(self._told.note):
             return False
-        try:
-            self._lock.enter_context(pass_lock(self.engine.environment.folder, self._told.note))
-        except LockHeld as error:
-            if str(error) != self._lock_told:
-                self._lock_told = str(error)
-                self._told.note(f"waiting: {error.message}")
-            self._lock_again = time.monotonic() + LOCK_SECONDS
-            return False
-        self._locked = True
-        self._locked_at = time.monotonic()
-        self._lock_told = ""
         self._renew_foreign()
         return True
 
@@ -377,8 +354,7 @@ class Loop:
         times = [agenda.wakes_at(facts, self._limits, time.monotonic())]
         due = self.directory.due if self.directory else None
         times += [due] if due is not None else []
-        times += [self._lock_again] if not self._locked and self._lock_told else []
-        times += [self._left_at + LEFT_SECONDS] if not facts.looks and not self._locked else []
+        times += [self._turn.wakes_at(looks=facts.looks)]
         return min(times)
 
     def _sleep(self, until: float) -> None:

@@ -1,5 +1,7 @@
 """The loop over a simulated fleet: what it starts after each event, and what it leaves alone."""
 
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from stacks.engine import Engine
 from stacks.environment import BACKEND, Environment
 from stacks.interrupt import Stop
 from stacks.lock import pass_lock
-from stacks.loop import run as loop_module
+from stacks.loop import turn as turn_module
 from stacks.loop.agenda import Limits
 from stacks.loop.directory import Directory, Taken
 from stacks.loop.run import Loop, LoopOptions, Told
@@ -99,7 +101,7 @@ class Bench:
         self.looking = Looking(self.simulation)
         self.notes: list[str] = []
         self.troubles: list[ModelplaneError] = []
-        options = LoopOptions(limits=Limits(**({"parallel": 2, "drain": 0.0} | limits)), once=True)
+        options = LoopOptions(limits=Limits(**({"parallel": 2, "drain": 0.0} | limits)), once=True, interval=0.2)
         told = Told(note=self.notes.append, trouble=self.troubles.append)
         self.loop = Loop(documents, cast("Engine", self.simulation), options, self.looking, told)
 
@@ -274,7 +276,7 @@ def test_another_run_is_waited_for_and_what_it_did_is_read(bench: Bench, monkeyp
     bench.up()
     with pass_lock(bench.simulation.environment.folder):
         pass
-    monkeypatch.setattr(loop_module, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(turn_module, "LOCK_SECONDS", 0.05)
     held = pass_lock(bench.simulation.environment.folder)
     held.__enter__()
     bench.loop.done.clear()
@@ -344,7 +346,7 @@ def test_a_fleet_in_which_a_look_is_always_due_is_settled_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """History is pruned then, the age of the last good pass begins anew, and other commands get the lock."""
-    monkeypatch.setattr(loop_module, "LEFT_SECONDS", 0.05)
+    monkeypatch.setattr(turn_module, "LEFT_SECONDS", 0.05)
     bench = Bench(tmp_path, drift_interval=0.0)
     bench.settle()
     settled: list[int] = []
@@ -358,7 +360,35 @@ def test_a_fleet_in_which_a_look_is_always_due_is_settled_all_the_same(
 
     bench.simulation.calls.clear()
     bench.simulation.stop_after = 5000
-    bench.loop.options = replace(bench.loop.options, once=False, interval=0.2)
+    bench.loop.options = replace(bench.loop.options, once=False)
     bench.loop._told = replace(bench.loop._told, settled=note)
     bench.loop.run()
     assert len(set(settled)) == 3, "looks go on after each"
+
+
+def test_looks_go_on_beside_a_cluster_that_takes_long_to_be_made(tmp_path: Path) -> None:
+    """However many intervals that lasts, drift of other stacks is looked at in each."""
+    bench = Bench(tmp_path, drift_interval=0.0)
+    bench.settle()
+    made = threading.Event()
+    looks: list[str] = []
+    right = bench.simulation.up
+
+    def slow(stack: StackName, **options: Any) -> Operation:
+        if str(stack) == "local.cluster.gpu-us-east" and not made.is_set():
+            if not made.wait(60.0):
+                bench.simulation.stop.request()
+        elif str(stack) == "local.gateway":
+            looks.append(str(stack))
+            time.sleep(0.02)  # what a look takes
+            if len(looks) == 10:
+                made.set()
+                bench.simulation.stop.request()
+        return right(stack, **options)
+
+    bench.simulation.up = slow  # type: ignore[method-assign]
+    bench.simulation.stop_after = 100_000
+    del bench.loop.done[StackName("local", "cluster", "gpu-us-east")]  # it has to be made, and is no look
+    bench.loop.options = replace(bench.loop.options, once=False, interval=0.05)
+    bench.loop.run()
+    assert made.is_set(), looks
