@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from engine.fleets import ROOT, Scratch
-from engine.kills import ANY_VICTIMS, SEED, vary, vary_charts
+from engine.kills import ANY_VICTIMS, SEED, TRIES, vary, vary_charts
 from engine.runs import ends_like, has_begun_creation, installs, killed_up, tell, whole
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(6 * 3600)]
@@ -25,8 +25,6 @@ POINTS = 50
 NOTES = ROOT / ".soak" / "kills.jsonl"
 LAST_SECOND = 20.0
 LAST_SECOND_FROM_NOTHING = 40.0
-TRIES = 3
-"""How often a moment is drawn again that came when the run was over already."""
 
 
 class Fleet(Scratch):
