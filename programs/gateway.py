@@ -19,6 +19,7 @@ from programs.context import Context
 from programs.definitions import definitions
 from programs.outputs import GatewayOutputs, RoutingOutputs
 from programs.probe import probe
+from programs.put_back import put_back
 from programs.releases import unlock
 from programs.requirements import wanted_of_hub
 from programs.secret_values import secret_value
@@ -44,7 +45,9 @@ def program(context: Context) -> None:
     site, fitness = _site(context, kubeconfig, last)
     parts = hub_parts(_traefik(context), settings, site)
     if not context.preview:
-        unlock(kubeconfig, [part.content for part in parts if isinstance(part.content, HelmRelease)])
+        releases = [part.content for part in parts if isinstance(part.content, HelmRelease)]
+        unlock(kubeconfig, releases)
+        put_back(kubeconfig, releases)
     access = provider(HUB, context.kubeconfig(kubeconfig), f"{site.fleet}/{HUB}", ResourceOptions())
     args = InferenceGatewayArgs(fleet=site.fleet, parts=parts)
     door = InferenceGateway("gateway", args, ResourceOptions(providers=[access]))

@@ -8,8 +8,10 @@ there, an upgrade over the revision before it.
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -24,7 +26,11 @@ from programs.kubernetes_access import TIMEOUT_SECONDS, single_config
 PENDING = ("pending-install", "pending-upgrade", "pending-rollback")
 _SELECTOR = f"owner=helm,status in ({','.join(PENDING)})"
 
+_DOCUMENT_END = re.compile(r"^---[ \t]*$", re.MULTILINE)
+
 Plain = Mapping[str, Any]
+Resources = Callable[[str], Mapping[str, Plain]]
+"""What an API server calls its kinds and whether they lie in namespaces: by the path of a group, then by kind."""
 
 
 def unlock(kubeconfig: str, releases: Iterable[HelmRelease]) -> None:
@@ -83,11 +89,9 @@ def first_failing_object(kubeconfig: str, namespace: str, name: str) -> str:
 
     """
     with connected(kubeconfig) as client:
-        revisions = _revisions(client, namespace, name)
-        if not revisions:
-            return ""
-        for manifest in _manifests(revisions[-1]):
-            found = _fault(client, manifest, namespace)
+        found_resources = resources(client)
+        for manifest, _ in newest_objects(client, namespace, name):
+            found = _fault(client, manifest, namespace, found_resources)
             if found:
                 metadata = manifest["metadata"]
                 where = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
@@ -121,30 +125,58 @@ def _revisions(client: httpx2.Client, namespace: str, name: str) -> list[Plain]:
     return sorted(secrets, key=lambda secret: int(secret["metadata"]["labels"]["version"]))
 
 
-def _manifests(secret: Plain) -> Iterator[dict[str, Any]]:
-    """Objects of a revision in the order in which Helm makes them."""
-    packed = base64.b64decode(base64.b64decode(secret["data"]["release"]))
+def newest_objects(client: httpx2.Client, namespace: str, name: str, status: str = "") -> list[tuple[Plain, str]]:
+    """Objects of a release's newest revision in the order in which Helm makes them, each as data and as its text.
+
+    None where there is no such revision, or it has another status than the one that is asked for.
+
+    Raises:
+        httpx2.HTTPError: the cluster does not answer, or refuses.
+
+    """
+    revisions = _revisions(client, namespace, name)
+    if not revisions or (status and revisions[-1]["metadata"]["labels"]["status"] != status):
+        return []
+    packed = base64.b64decode(base64.b64decode(revisions[-1]["data"]["release"]))
     release = json.loads(gzip.decompress(packed))
-    for document in yaml.safe_load_all(release.get("manifest") or ""):
-        if isinstance(document, dict) and document.get("kind"):
-            yield document
+    texts = _DOCUMENT_END.split(release.get("manifest") or "")
+    found = [(yaml.safe_load(text), text) for text in texts]
+    return [(document, text) for document, text in found if isinstance(document, dict) and document.get("kind")]
 
 
-def _fault(client: httpx2.Client, manifest: Plain, namespace: str) -> str:
-    """What is wrong with one object; empty where it is there and ready."""
-    version, kind, metadata = str(manifest["apiVersion"]), manifest["kind"], manifest["metadata"]
+def resources(client: httpx2.Client) -> Resources:
+    """A function that gives kinds of objects by group and version, as the API server tells them; asked once each."""
+
+    @cache
+    def of(group: str) -> Mapping[str, Plain]:
+        answer = client.get(group)
+        known = answer.json().get("resources", []) if answer.status_code == httpx2.codes.OK else []
+        return {found["kind"]: found for found in known if "/" not in found["name"]}
+
+    return of
+
+
+def path_of(manifest: Plain, namespace: str, found: Resources) -> str | None:
+    """Where an API server has an object, in `namespace` unless it names one; None where its kind is not known."""
+    version, metadata = str(manifest["apiVersion"]), manifest["metadata"]
     group = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    answer = client.get(group)
-    known = answer.json().get("resources", []) if answer.status_code == httpx2.codes.OK else []
-    resource = next((found for found in known if found["kind"] == kind and "/" not in found["name"]), None)
+    resource = found(group).get(manifest["kind"])
     if resource is None:
-        return f"the cluster knows no {kind} of {version}"
+        return None
     space = f"/namespaces/{metadata.get('namespace', namespace)}" if resource["namespaced"] else ""
-    answer = client.get(f"{group}{space}/{resource['name']}/{metadata['name']}")
+    return f"{group}{space}/{resource['name']}/{metadata['name']}"
+
+
+def _fault(client: httpx2.Client, manifest: Plain, namespace: str, found: Resources) -> str:
+    """What is wrong with one object; empty where it is there and ready."""
+    path = path_of(manifest, namespace, found)
+    if path is None:
+        return f"the cluster knows no {manifest['kind']} of {manifest['apiVersion']}"
+    answer = client.get(path)
     if answer.status_code == httpx2.codes.NOT_FOUND:
         return "it was not made"
     answer.raise_for_status()
-    return _unready(kind, answer.json())
+    return _unready(manifest["kind"], answer.json())
 
 
 def _unready(kind: str, live: Plain) -> str:

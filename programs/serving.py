@@ -19,6 +19,7 @@ from programs.context import Context
 from programs.definitions import definitions
 from programs.deployed import deployed_cluster, refuse_changes
 from programs.outputs import Capabilities, ClusterOutputs, ServingOutputs
+from programs.put_back import put_back
 from programs.releases import unlock
 
 
@@ -50,7 +51,9 @@ def program(context: Context) -> None:
     )
     parts = serving_parts(document.spec.stack, settings, site)
     if not context.preview:
-        unlock(cluster.kubeconfig, [part.content for part in parts if isinstance(part.content, HelmRelease)])
+        releases = [part.content for part in parts if isinstance(part.content, HelmRelease)]
+        unlock(cluster.kubeconfig, releases)
+        put_back(cluster.kubeconfig, releases)
     access = provider(name, context.kubeconfig(cluster.kubeconfig), f"{site.fleet}/{name}", ResourceOptions())
     stack = ServingStack(
         f"serving-{name}", ServingStackArgs(cluster=name, parts=parts), ResourceOptions(providers=[access])

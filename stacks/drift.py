@@ -9,11 +9,10 @@ from typing import Any
 
 from pulumi.automation.events import StepEventMetadata
 
+from programs.live_objects import COPIES, manager_of
+
 KUBERNETES = "kubernetes:"
-COPIES = "spec.replicas"
 GONE = "gone"
-_OWN_MANAGER = "__fieldManager"
-"""Where the provider notes under which name it owns fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,31 +57,3 @@ def drift_of(told: StepEventMetadata) -> Iterator[Drift]:
 def _copies(outputs: Mapping[str, Any]) -> int | None:
     found = (outputs.get("spec") or {}).get("replicas")
     return int(found) if isinstance(found, int | float) else None
-
-
-def manager_of(live: Mapping[str, Any], path: str, own: tuple[str, ...] = ()) -> str:
-    """Who other than us owns a field, the last one to have taken it; `own` is how names begin that are ours, too."""
-    owners = [
-        entry
-        for entry in (live.get("metadata") or {}).get("managedFields") or ()
-        if entry.get("manager") != live.get(_OWN_MANAGER)
-        and not str(entry.get("manager", "")).startswith(own or ("\0",))
-        and _owns(entry.get("fieldsV1") or {}, path)
-    ]
-    latest = sorted(owners, key=lambda entry: str(entry.get("time", "")))[-1:]
-    return str(latest[0].get("manager", "")) if latest else ""
-
-
-def _owns(fields: Mapping[str, Any], path: str) -> bool:
-    """Whether a set of fields has the path, as far as it leads to no item of a list; names may have dots in them."""
-    return _has(fields, path.partition("[")[0])
-
-
-def _has(fields: Mapping[str, Any], path: str) -> bool:
-    for field, inner in fields.items():
-        name = field.removeprefix("f:")
-        if name == field or not isinstance(inner, Mapping):
-            continue
-        if path == name or (path.startswith(f"{name}.") and _has(inner, path[len(name) + 1 :])):
-            return True
-    return False

@@ -4,24 +4,20 @@ Three layers: what each stack's state says of its objects; what the manifest of 
 it; what routing planned for the gateway. Besides them, objects that carry the fleet's label and belong to no stack.
 """
 
-import base64
-import gzip
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from lightkube.config import client_adapter
-from ruamel.yaml import YAML
 
 from api import names
 from api.errors import ModelplaneError
 from api.names import StackName
-from programs.kubernetes_access import TIMEOUT_SECONDS, connect, single_config
+from programs.kubernetes_access import connect
+from programs.live_objects import manager_of
 from programs.outputs import ClusterOutputs, GatewayOutputs, RoutingOutputs
-from stacks.drift import manager_of
+from programs.releases import connected, newest_objects
 from stacks.engine import Engine
 from stacks.events import KUBERNETES, RELEASE
 from stacks.findings import DriftClass, Finding, merged, of_gateway, of_release, of_state
@@ -162,38 +158,24 @@ def _name(resource: Mapping[str, Any]) -> str:
 def _release(stack: str, place: _Place, resource: Mapping[str, Any]) -> Iterator[Finding]:
     """Objects of a release against its manifest, which Helm keeps in a Secret of the release's namespace."""
     outputs = resource.get("outputs") or {}
-    namespace, name = outputs.get("namespace"), outputs.get("name")
+    namespace, name = str(outputs.get("namespace")), str(outputs.get("name"))
     try:
-        text = _manifest(place.kubeconfig, str(namespace), str(name))
-        for manifest in YAML(typ="safe", pure=True).load_all(text):
-            if isinstance(manifest, dict) and manifest.get("kind"):
-                metadata = manifest.setdefault("metadata", {})
-                live = look_up(place.kubeconfig, {**manifest, "metadata": {"namespace": namespace, **metadata}})
-                place.known.add((manifest["kind"], metadata.get("namespace", str(namespace)), metadata["name"]))
-                yield from of_release(stack, manifest, live)
+        with connected(place.kubeconfig) as client:
+            objects = newest_objects(client, namespace, name)
+        for manifest, _ in objects:
+            metadata = manifest["metadata"]
+            live = look_up(place.kubeconfig, {**manifest, "metadata": {"namespace": namespace, **metadata}})
+            place.known.add((manifest["kind"], metadata.get("namespace", namespace), metadata["name"]))
+            yield from of_release(stack, manifest, live)
     except (ModelplaneError, *Unreadable) as error:
         what = f"its release cannot be looked at: {type(error).__name__}"
         yield Finding(stack=stack, kind="Release", name=f"{namespace}/{name}", drift=DriftClass.UNREACHABLE, what=what)
 
 
-def _manifest(kubeconfig: str, namespace: str, name: str) -> str:
-    """The manifest of the newest revision of a release; empty where there is none."""
-    with _client(kubeconfig) as client:
-        query = {"labelSelector": f"owner=helm,name={name}"}
-        answer = client.get(f"/api/v1/namespaces/{namespace}/secrets", params=query)
-        answer.raise_for_status()
-        items = answer.json().get("items") or []
-    if not items:
-        return ""
-    newest = max(items, key=lambda item: int(item["metadata"]["labels"].get("version", 0)))
-    packed = base64.b64decode(base64.b64decode(newest["data"]["release"]))
-    return str(json.loads(gzip.decompress(packed)).get("manifest", ""))
-
-
 def _extra(place: _Place, fleet: str) -> Iterator[Finding]:
     """Objects that carry the fleet's label, are nobody else's children, and are in no stack."""
     try:
-        with _client(place.kubeconfig) as client:
+        with connected(place.kubeconfig) as client:
             for group, plural in listable(client):
                 answer = client.get(f"{group}/{plural}", params={"labelSelector": f"{names.LABEL_FLEET}={fleet}"})
                 if answer.status_code == httpx2.codes.FORBIDDEN:
@@ -241,8 +223,3 @@ def _owner_of_rules(kubeconfig: str, key: str) -> str:
     }
     live = look_up(kubeconfig, manifest)
     return manager_of(live, "spec.rules", ("pulumi",)) if live else ""
-
-
-def _client(kubeconfig: str) -> httpx2.Client:
-    params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS))
-    return client_adapter.Client(single_config(kubeconfig), params)

@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from programs.live_objects import COPIES, changed_by_others
 from programs.outputs import RoutingOutputs
-from scheduler.quantity import parse_quantity
-from stacks.drift import COPIES, GONE, Drift, manager_of
+from stacks.drift import GONE, Drift
 from stacks.loop.sight import ROUTE, Sight, planned_weights
-
-HELMS_OWN = ("helm", "pulumi")
-"""How those who apply a chart's objects begin their names as field managers."""
-LIVE_ONLY = frozenset({"status", "creationTimestamp"})
 
 
 class DriftClass(StrEnum):
@@ -69,19 +65,13 @@ def of_state(stack: str, drifts: Iterable[Drift], names: Mapping[tuple[str, str]
 
 
 def of_release(stack: str, manifest: Mapping[str, Any], live: Mapping[str, Any] | None) -> Iterator[Finding]:
-    """Where an object of a Helm release is not as its manifest says, and somebody else than Helm has set it so.
-
-    What controllers fill in, and what the API server writes in another way, is nobody's change.
-    """
+    """Where an object of a Helm release is not as its manifest says, and somebody else than Helm has set it so."""
     kind, metadata = str(manifest.get("kind")), manifest.get("metadata") or {}
     own = {"stack": stack, "kind": kind, "name": "/".join(filter(None, [metadata.get("namespace"), metadata["name"]]))}
     if live is None:
         yield Finding(**own, drift=DriftClass.MISSING, what="is not there")
         return
-    for path in _differences(manifest, live, ()):
-        manager = manager_of(live, path, HELMS_OWN)
-        if not manager and (path != COPIES or manager_of(live, path)):
-            continue  # a scale to none leaves the number without any owner
+    for path, manager in changed_by_others(manifest, live):
         if path == COPIES:
             found, applied = live["spec"]["replicas"], manifest["spec"]["replicas"]
             yield Finding(**own, drift=DriftClass.SCALED, what=f"copies {applied}, found {found}", manager=manager)
@@ -113,34 +103,3 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
 def _weights(weights: Iterable[tuple[str, int]]) -> str:
     return " ".join(f"{name}={weight}" for name, weight in sorted(weights)) or "none"
-
-
-def _differences(declared: Any, live: Any, path: tuple[str, ...]) -> Iterator[str]:
-    """Paths of declared values that are otherwise in the live object; what is declared empty says nothing."""
-    if declared in (None, "", {}, []):
-        return
-    if isinstance(declared, Mapping):
-        for key, value in declared.items():
-            if key not in LIVE_ONLY:
-                yield from _differences(value, live.get(key) if isinstance(live, Mapping) else None, (*path, str(key)))
-        return
-    if isinstance(declared, list):
-        if not isinstance(live, list) or len(live) != len(declared):
-            yield ".".join(path)
-            return
-        for one, other in zip(declared, live, strict=True):
-            if any(True for _ in _differences(one, other, ())):
-                yield ".".join(path)
-                return
-        return
-    if not _same(declared, live):
-        yield ".".join(path)
-
-
-def _same(declared: Any, live: Any) -> bool:
-    if declared == live or str(declared) == str(live):
-        return True
-    try:
-        return parse_quantity(str(declared)) == parse_quantity(str(live))
-    except ValueError:
-        return False
