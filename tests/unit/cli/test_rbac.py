@@ -34,3 +34,15 @@ def test_a_cluster_that_is_not_there_is_refused(run: Run) -> None:
     assert done.code == 2
     assert "MP201" in done.err
     assert "gpu-eu-west, gpu-us-east, hub" in done.err
+
+
+def test_the_example_for_a_serving_cluster_is_what_is_printed_bound_to_an_account(run: Run) -> None:
+    text = (ROOT / "examples" / "operate" / "rbac.yaml").read_text()
+    documents = {each["kind"]: each for each in YAML(typ="safe").load_all(text)}
+    role, binding, account = (documents[kind] for kind in ("ClusterRole", "ClusterRoleBinding", "ServiceAccount"))
+    assert role == YAML(typ="safe").load(run("rbac", "gpu-us-east", "-f", LOCAL).out)
+    assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == ("ClusterRole", role["metadata"]["name"])
+    own = {key: account["metadata"][key] for key in ("name", "namespace")}
+    assert binding["subjects"] == [{"kind": "ServiceAccount", **own}]
+    token = documents["Secret"]["metadata"]
+    assert (token["annotations"]["kubernetes.io/service-account.name"], token["namespace"]) == tuple(own.values())
