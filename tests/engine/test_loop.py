@@ -9,12 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine.fleets import ROOT, Scratch
+from engine.fleets import ROOT
+from engine.looping import LONG, SOMEBODY, Looping, busy, until
 from engine.runs import state
 
 pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(1800)]
@@ -22,10 +22,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.cluster, pytest.mark.timeout(1800)
 EAST, WEST = "gpu-us-east", "gpu-eu-west"
 HOLD = "local.modelplane.ai/hold"
 ENGINES = ("-l", "modelplane.ai/workload")
-SOMEBODY = "--field-manager=somebody"
 OURS = "modelplane.ai/fleet=demo"
 GATEWAY_NAMESPACE = "envoy-gateway-system"
-LONG = 300.0
 ROUNDS = 10
 IDLE_PASSES = 20
 DEAD_SECONDS = 600.0
@@ -34,96 +32,28 @@ LOOKS = 6
 """How often another cluster is brought up meanwhile at least: once in two pauses of 40 seconds."""
 
 
-class Fleet(Scratch):
-    """The scratch fleet with a loop that runs beside the test."""
-
-    output: Path
-    process: "subprocess.Popen[bytes]"
-
-    @contextmanager
-    def looping(self, *arguments: str) -> Iterator[None]:
-        self.output = self.directory.parent / "loop.out"
-        ready = self.directory.parent / "ready"
-        command = [sys.executable, "-m", "cli", "reconcile", "-f", str(self.directory), "--ready-file", str(ready)]
-        with self.output.open("wb") as file:
-            self.process = subprocess.Popen(
-                [*command, *arguments], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
-            )
-        try:
-            until(ready.exists, "the loop to settle", self.told)
-            yield
-        finally:
-            self.process.send_signal(signal.SIGTERM)
-            assert self.process.wait(LONG) == 0, self.told()
-        assert not ready.exists()
-
-    def told(self) -> str:
-        return self.output.read_text()
-
-    def backends(self) -> int:
-        """How many endpoints the hub's routes have."""
-        routes = self.objects("hub", "httproutes")
-        return sum(len(rule.get("backendRefs") or ()) for route in routes for rule in route["spec"]["rules"])
-
-    def drift(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Class and manager by kind and name."""
-        done = self.run("drift", "-o", "json")
-        found = done.json()
-        assert found["errors"] == [], done.err
-        assert done.code == (23 if found["findings"] else 0), done.err
-        return {(it["kind"], it["name"]): (it["class"], it["manager"]) for it in found["findings"]}
-
-    def one(self, cluster: str, kind: str, *arguments: str) -> str:
-        [found] = self.objects(cluster, kind, *arguments)
-        name: str = found["metadata"]["name"]
-        return name
-
-    def patch(self, cluster: str, kind: str, name: str, path: str, value: Any, namespace: str = "ml-team") -> None:
-        operation = json.dumps([{"op": "replace", "path": path, "value": value}])
-        self.kubectl(cluster, "patch", kind, name, "-n", namespace, SOMEBODY, "--type=json", "-p", operation)
-
-
-def until(condition: Callable[[], Any], what: str, told: Callable[[], str], seconds: float = LONG) -> float:
-    """Wait until something holds; how long that took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < seconds, f"waited {seconds:.0f} s for {what}\n{told()}"
-        time.sleep(0.2)  # between two questions, within the deadline
-    return round(time.monotonic() - began, 1)
-
-
 @pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    scratch = Fleet(tmp_path_factory.mktemp("loop") / "fleet")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looping]:
+    scratch = Looping(tmp_path_factory.mktemp("loop") / "fleet")
     with scratch.clusters_up():
         up = scratch.run("up", "--wait", "3m")
         assert up.code == 0, up.err
         yield scratch
 
 
-@contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """So many processes beside it that do nothing but compute."""
-    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-
-
 @pytest.mark.parametrize("others", [0, 2], ids=["alone", "under-load"])
 def test_a_sick_pod_leaves_its_url_within_seconds_and_comes_back(
-    fleet: Fleet, others: int, record_testsuite_property: Callable[[str, object], None]
+    fleet: Looping, others: int, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     pod = fleet.one(EAST, "pods", *ENGINES)
     uid = fleet.objects(EAST, "pods", *ENGINES)[0]["metadata"]["uid"]
     seconds: list[float] = []
     with fleet.looping(), busy(others):
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}=true")
             seconds.append(until(lambda: fleet.backends() == 1, "the endpoint to leave", fleet.told))
+            if number == 0:
+                until(lambda: fleet.metric("deployment_replicas_routable") == 1, "the metrics to say so", fleet.told)
             fleet.kubectl(EAST, "annotate", "pod", pod, "-n", "ml-team", f"{HOLD}-")
             seconds.append(until(lambda: fleet.backends() == 2, "the endpoint to come back", fleet.told))
     for name, found in (("withdraw", sorted(seconds[::2])), ("return", sorted(seconds[1::2]))):
@@ -135,7 +65,7 @@ def test_a_sick_pod_leaves_its_url_within_seconds_and_comes_back(
     assert max(seconds) < 90, "far above what it takes; a machine under load is no failure"
 
 
-def changed_in_place(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
+def changed_in_place(fleet: Looping) -> dict[tuple[str, str], tuple[str, str]]:
     """Fifteen changes by somebody; what drift is to say of each."""
     expected = {}
     for cluster in (EAST, WEST):
@@ -162,7 +92,7 @@ def changed_in_place(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
     return expected
 
 
-def deleted(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
+def deleted(fleet: Looping) -> dict[tuple[str, str], tuple[str, str]]:
     """Twelve objects that somebody deletes."""
     expected = {}
     kinds = {"deployments": "Deployment", "services": "Service", "httproutes": "HTTPRoute"}
@@ -180,7 +110,7 @@ def deleted(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
     return expected
 
 
-def test_what_somebody_changed_is_found_with_class_and_owner_and_set_back(fleet: Fleet) -> None:
+def test_what_somebody_changed_is_found_with_class_and_owner_and_set_back(fleet: Looping) -> None:
     assert fleet.drift() == {}
     expected = changed_in_place(fleet)
     assert fleet.drift() == expected
@@ -193,7 +123,7 @@ def test_what_somebody_changed_is_found_with_class_and_owner_and_set_back(fleet:
         fleet.kubectl(cluster, "delete", kind, name.rpartition("/")[2], "-n", "ml-team")
 
 
-def test_what_somebody_deleted_is_found_and_made_again(fleet: Fleet) -> None:
+def test_what_somebody_deleted_is_found_and_made_again(fleet: Looping) -> None:
     expected = deleted(fleet)
     assert fleet.drift() == expected
     once = fleet.run("reconcile", "--once")
@@ -202,7 +132,7 @@ def test_what_somebody_deleted_is_found_and_made_again(fleet: Fleet) -> None:
     assert fleet.count(4) == {"mock-demo": 4}
 
 
-def changed_in_releases(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
+def changed_in_releases(fleet: Looping) -> dict[tuple[str, str], tuple[str, str]]:
     """Three changes to objects that Helm has installed; what drift is to say of each."""
     helm = ("-l", "app.kubernetes.io/managed-by=Helm", "-n", GATEWAY_NAMESPACE)
     objects = {
@@ -221,7 +151,7 @@ def changed_in_releases(fleet: Fleet) -> dict[tuple[str, str], tuple[str, str]]:
     }
 
 
-def test_what_somebody_changed_inside_a_release_is_found_and_set_back(fleet: Fleet) -> None:
+def test_what_somebody_changed_inside_a_release_is_found_and_set_back(fleet: Looping) -> None:
     expected = changed_in_releases(fleet)
     assert fleet.drift() == expected
     once = fleet.run("reconcile", "--once")
@@ -233,7 +163,7 @@ def test_what_somebody_changed_inside_a_release_is_found_and_set_back(fleet: Fle
     assert {each["metadata"]["labels"]["version"] for each in releases} == {"1"}, "Helm has had nothing to do"
 
 
-def test_a_service_whose_port_somebody_changed_is_made_anew(fleet: Fleet) -> None:
+def test_a_service_whose_port_somebody_changed_is_made_anew(fleet: Looping) -> None:
     name = fleet.one(EAST, "services", "-l", OURS)
     fleet.patch(EAST, "service", name, "/spec/ports/0/port", 9999)
     assert fleet.drift() == {("Service", f"ml-team/{name}"): ("changed", "somebody")}
@@ -244,7 +174,7 @@ def test_a_service_whose_port_somebody_changed_is_made_anew(fleet: Fleet) -> Non
     assert fleet.drift() == {}
 
 
-def test_one_stack_alone_is_set_right(fleet: Fleet) -> None:
+def test_one_stack_alone_is_set_right(fleet: Looping) -> None:
     for cluster in (EAST, WEST):
         name = fleet.one(cluster, "services", "-l", OURS)
         fleet.patch(cluster, "service", name, "/spec/ports/0/targetPort", 9999)
@@ -255,7 +185,7 @@ def test_one_stack_alone_is_set_right(fleet: Fleet) -> None:
     assert fleet.drift() == {}
 
 
-def test_a_damaged_directory_deletes_nothing_and_the_loop_recovers(fleet: Fleet) -> None:
+def test_a_damaged_directory_deletes_nothing_and_the_loop_recovers(fleet: Looping) -> None:
     files = {file: file.read_text() for file in fleet.directory.glob("*.yaml")}
     deployments = [it["metadata"]["uid"] for it in fleet.objects(EAST, "deployments", "-l", OURS)]
     with fleet.looping("--interval", "5s"):
@@ -280,7 +210,7 @@ def test_a_damaged_directory_deletes_nothing_and_the_loop_recovers(fleet: Fleet)
         assert [it["metadata"]["uid"] for it in fleet.objects(EAST, "deployments", "-l", OURS)] == deployments
 
 
-def test_a_dead_api_server_holds_nobody_up_and_is_caught_up_with(fleet: Fleet) -> None:
+def test_a_dead_api_server_holds_nobody_up_and_is_caught_up_with(fleet: Looping) -> None:
     parts = fleet.run("local", "status", "-o", "json").json()
     server = next(it["pid"] for it in parts if (it["cluster"], it["part"]) == (EAST, "kube-apiserver"))
     file = fleet.directory / "mock-demo.yaml"
@@ -304,31 +234,31 @@ def test_a_dead_api_server_holds_nobody_up_and_is_caught_up_with(fleet: Fleet) -
         until(lambda: fleet.backends() == 2, "both to serve", fleet.told)
 
 
-def of_cluster(fleet: Fleet, cluster: str) -> dict[str, Any]:
+def of_cluster(fleet: Looping, cluster: str) -> dict[str, Any]:
     """What the stacks of a cluster hold."""
     found = {stack: held["resources"] for stack, held in state(fleet.directory).items() if stack.endswith(cluster)}
     assert len(found) == 3
     return found
 
 
-def dead(fleet: Fleet) -> bool:
+def dead(fleet: Looping) -> bool:
     items = fleet.run("status", "-o", "json").json()["items"]
     cluster = next(it for it in items if (it["kind"], it["metadata"]["name"]) == ("InferenceCluster", EAST))
     return any(found["status"] == "False" for found in cluster["status"]["conditions"])
 
 
-def intervals(fleet: Fleet, cluster: str) -> set[str]:
+def intervals(fleet: Looping, cluster: str) -> set[str]:
     pods = fleet.objects(cluster, "pods", *ENGINES)
     return {pod["metadata"]["annotations"].get("local.modelplane.ai/token-interval", "") for pod in pods}
 
 
-def test_the_loop_and_another_command_take_turns(fleet: Fleet) -> None:
+def test_the_loop_and_another_command_take_turns(fleet: Looping) -> None:
     with fleet.looping():
         up = fleet.run("up")
         assert up.code in {0, 24}, up.err
 
 
-def test_a_loop_that_is_killed_leaves_nothing_behind_that_the_next_one_does_not_settle(fleet: Fleet) -> None:
+def test_a_loop_that_is_killed_leaves_nothing_behind_that_the_next_one_does_not_settle(fleet: Looping) -> None:
     file = fleet.directory / "mock-demo.yaml"
     output = fleet.directory.parent / "killed.out"
     with output.open("wb") as stream:
@@ -367,7 +297,7 @@ def found_by_looks(told: str) -> list[str]:
     return [line for line in told.splitlines() if line.startswith("  demo.")]
 
 
-def test_hours_worth_of_passes_leave_memory_handles_and_disk_flat(fleet: Fleet) -> None:
+def test_hours_worth_of_passes_leave_memory_handles_and_disk_flat(fleet: Looping) -> None:
     """Every stack is looked at again and again without a pause, as often as in hours of the default."""
     samples: list[tuple[int, int, int]] = []
     kept = fleet.directory / ".modelplane"
