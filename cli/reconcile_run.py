@@ -111,17 +111,21 @@ class _Lines:
     def __init__(self, width: int, ready_file: Path | None) -> None:
         self._width = width
         self._ready_file = ready_file
-        self._told: dict[str, str] = {}
+        self._told: dict[str, tuple[str, ...]] = {}
 
     def operation(self, operation: Operation) -> None:
-        """Print the line of an operation; what failed in the same way again is told by its line alone."""
+        """Print the line of an operation; an error or warnings that its last one had, too, are not told again."""
         say(operation_line(operation, self._width))
         for found in operation.drift:
             say(f"  {operation.stack}: {found.kind} {found.name}: {found}")
-        text = str(operation.error) if operation.error else ""
-        if operation.error is not None and self._told.get(str(operation.stack)) != text:
+        stack = str(operation.stack)
+        texts = (str(operation.error),) if operation.error is not None else operation.messages
+        if self._told.get(stack) != texts and operation.error is not None:
             self.trouble(operation.error)
-        self._told[str(operation.stack)] = text
+        elif self._told.get(stack) != texts:
+            for warning in texts:
+                say(f"warning: {stack}: {warning}")
+        self._told[stack] = texts
 
     def trouble(self, error: ModelplaneError) -> None:
         """Print an error."""
