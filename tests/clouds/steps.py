@@ -41,13 +41,18 @@ def settings(held: dict[str, Any]) -> list[tuple[str, str, Any]]:
     return sorted(((each["type"], each["name"], each["inputs"]) for each in plain), key=lambda each: each[:2])
 
 
-def from_nothing_to_nothing(cloud: str, file: str, folder: Path) -> Made:
-    """Preview the file's cluster, bring it up, bring it up again and take it down, with what each must hold to.
+def from_nothing_to_nothing(cloud: str, file: str, folder: Path) -> dict[str, Made]:
+    """Preview, bring up, bring up again and take down each cluster of the file, with what each must hold to.
 
-    Gives the changes of the first up and what the cloud and Kubernetes then held.
+    Gives the changes of the first up and what the cloud and Kubernetes then held, by cluster.
     """
     found = documents(folder / "fleet", cloud, file)
-    rig = Rig(folder, found, sorted(found.clusters)[0])
+    return {cluster: _made_and_gone(cloud, found, folder / cluster, cluster) for cluster in sorted(found.clusters)}
+
+
+def _made_and_gone(cloud: str, found: FleetDocuments, folder: Path, cluster: str) -> Made:
+    folder.mkdir()
+    rig = Rig(folder, found, cluster)
     planned = rig.preview()
     assert rig.held(STORES[cloud]) == {}
     made = rig.up()
@@ -60,5 +65,5 @@ def from_nothing_to_nothing(cloud: str, file: str, folder: Path) -> Made:
     gone = rig.journal("delete")
     pools = [name for name in gone if "nodegroup-" in name or "nodepool-" in name]
     assert pools
-    assert max(map(gone.index, pools)) < gone.index(f"cluster-{rig.cluster}/cluster")
+    assert max(map(gone.index, pools)) < gone.index(f"cluster-{cluster}/cluster")
     return made, *held
