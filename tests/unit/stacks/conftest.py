@@ -1,11 +1,13 @@
-"""One pass over a simulated fleet."""
+"""Passes over a simulated fleet."""
 
 from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
 from simulation import Simulation
+from unit.stacks.previewing import FIRST, Up
 
+from programs import Permissions
 from stacks import converge
 from stacks.converge import Options, Pass
 from stacks.engine import Engine
@@ -28,3 +30,23 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         ).run()
 
     return passed
+
+
+@pytest.fixture
+def up(monkeypatch: pytest.MonkeyPatch) -> Up:
+    def run(simulation: Simulation, permissions: Permissions | None = None) -> Report:
+        monkeypatch.setattr(converge, "wait_for_change", simulation.wait_for_change)
+        monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
+        options = Options(parallel=1, drain=0, permissions=permissions or Permissions())
+        engine = cast("Engine", simulation)
+        return Pass(simulation.documents, engine, options, lambda _: None, lambda _: None).run()
+
+    return run
+
+
+@pytest.fixture
+def running(up: Up) -> Simulation:
+    """The example with two replicas, brought up."""
+    simulation = Simulation(FIRST)
+    up(simulation)
+    return simulation

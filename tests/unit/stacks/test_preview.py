@@ -1,6 +1,5 @@
 """A preview of a whole fleet: in which order, on what each stack is planned, and that it tells where a pass ends."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -13,7 +12,6 @@ from builders import (
     a_pool,
     a_service,
     a_taint,
-    an_endpoint,
     an_engine,
 )
 from hypothesis import HealthCheck, given, settings
@@ -21,83 +19,28 @@ from hypothesis import strategies as st
 from rehearsal import preview
 from simulation import Simulation
 from states import an_entry, documents_of
-
-from api.base import Kind
-from api.documents import FleetDocuments
-from api.errors import DeletionRefused, MissingInput, UnreadableStack
-from api.names import StackName
-from programs import Permissions
-from programs.ledger import template_hash
-from programs.outputs import UNKNOWN, PlacementOutputs, RoutingOutputs, ServingOutputs
-from stacks import converge
-from stacks.changes import CREATE, DELETE, UPDATE
-from stacks.converge import Options, Pass
-from stacks.engine import Engine
-from stacks.operation import OperationFailed
-from stacks.preview_report import PreviewReport
-from stacks.report import Report
-
-EU, US = an_entry("mock-demo", "gpu-eu-west"), an_entry("mock-demo", "gpu-us-east")
-V2 = an_entry("mock-demo-v2", "gpu-us-east")
-INFRASTRUCTURE = ["gateway", "cluster.gpu-eu-west", "serving.gpu-eu-west", "cluster.gpu-us-east", "serving.gpu-us-east"]
-DECIDING = ["placement", "workloads.gpu-eu-west", "workloads.gpu-us-east", "routing"]
-
-Up = Callable[..., Report]
-
-
-def the_example(*kinds: Kind, **fleet: Any) -> FleetDocuments:
-    clusters = (a_cluster("gpu-us-east"), a_cluster("gpu-eu-west"))
-    return documents_of(a_fleet("local", deletion={"maxShare": "100%"}, **fleet), a_class(), *clusters, *kinds)
-
-
-FIRST = the_example(a_deployment("mock-demo", replicas=2), a_service("mock-demo"))
-CANARY = the_example(
-    a_deployment("mock-demo", replicas=1),
-    a_deployment("mock-demo-v2", replicas=1),
-    a_service(
-        "mock-demo",
-        entries=[(90, {"modelplane.ai/deployment": "mock-demo"}), (10, {"modelplane.ai/deployment": "mock-demo-v2"})],
-    ),
+from unit.stacks.previewing import (
+    CANARY,
+    DECIDING,
+    EU,
+    FIRST,
+    INFRASTRUCTURE,
+    US,
+    V2,
+    Up,
+    ledger,
+    operations,
+    the_example,
+    weights,
 )
 
-
-@pytest.fixture
-def up(monkeypatch: pytest.MonkeyPatch) -> Up:
-    def run(simulation: Simulation, permissions: Permissions | None = None) -> Report:
-        monkeypatch.setattr(converge, "wait_for_change", simulation.wait_for_change)
-        monkeypatch.setattr(converge, "routes_accepted", simulation.routes_accepted)
-        options = Options(parallel=1, drain=0, permissions=permissions or Permissions())
-        engine = cast("Engine", simulation)
-        return Pass(simulation.documents, engine, options, lambda _: None, lambda _: None).run()
-
-    return run
-
-
-@pytest.fixture
-def running(up: Up) -> Simulation:
-    """The example with two replicas, brought up."""
-    simulation = Simulation(FIRST)
-    up(simulation)
-    return simulation
-
-
-def operations(report: PreviewReport) -> dict[str, dict[str, list[str]]]:
-    """Parts of each stack by what is done to them."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for operation in report.operations:
-        for step in operation.steps:
-            if step.operation in {CREATE, UPDATE, DELETE}:
-                stack = found.setdefault(str(operation.stack).removeprefix("local."), {})
-                stack.setdefault(step.operation, []).append(step.name)
-    return found
-
-
-def ledger(report: PreviewReport) -> list[tuple[str, str]]:
-    return [(change.kind, change.key) for change in report.ledger]
-
-
-def weights(report: PreviewReport) -> list[tuple[str, int | None, int | None]]:
-    return [(change.endpoint, change.before, change.after) for change in report.weights]
+from api.documents import FleetDocuments
+from api.errors import MissingInput, UnreadableStack
+from api.names import StackName
+from programs.ledger import template_hash
+from programs.outputs import UNKNOWN, PlacementOutputs, RoutingOutputs, ServingOutputs
+from stacks.changes import CREATE, DELETE, UPDATE
+from stacks.operation import OperationFailed
 
 
 def test_on_an_empty_backend_every_stack_is_previewed_once_in_order() -> None:
@@ -279,97 +222,6 @@ def test_outputs_that_lack_what_is_needed_name_stack_and_field_and_plan_no_delet
     told = {error.message for error in report.errors}
     assert any("local.cluster.gpu-us-east" in message and "inputs" in message for message in told), told
     assert report.exit_code in {1, 21}
-
-
-def test_a_lost_ledger_stops_the_preview_and_plans_no_deletion(running: Simulation) -> None:
-    running.kept = {stack: kept for stack, kept in running.kept.items() if stack.kind != "placement"}
-    report, rehearsal = preview(running)
-    assert rehearsal.calls == INFRASTRUCTURE
-    assert operations(report) == {}
-    assert report.exit_code == 26
-
-
-MANY = {"deletion": {"maxShare": "20%"}}
-
-
-def guarded(*kinds: Kind) -> FleetDocuments:
-    clusters = [a_cluster(name, pools=[a_pool(nodes=5)]) for name in ("gpu-us-east", "gpu-eu-west")]
-    return documents_of(a_fleet("local", **MANY), a_class(), *clusters, *kinds)
-
-
-def test_what_the_guard_would_stop_is_stopped_here_too_and_its_digest_lets_it_through(up: Up) -> None:
-    simulation = Simulation(guarded(a_deployment("mock-demo", replicas=8), a_service("mock-demo")))
-    up(simulation)
-    simulation.documents = guarded(a_deployment("mock-demo", replicas=2), a_service("mock-demo"))
-    report, rehearsal = preview(simulation)
-    assert rehearsal.calls == INFRASTRUCTURE
-    assert report.ledger == ()
-    (error,) = report.errors
-    assert isinstance(error, DeletionRefused)
-    assert report.exit_code == 26
-
-    digest = error.hint.rpartition(" ")[2]
-    allowed, _ = preview(simulation, permissions=Permissions(deletions=frozenset({digest})))
-    assert [change.kind for change in allowed.ledger] == ["retire"] * 6
-    assert allowed.exit_code == 0
-
-
-def test_a_guarded_endpoint_stops_what_follows_from_routing(up: Up) -> None:
-    written = [an_endpoint(f"outside-{number}") for number in range(4)]
-    simulation = Simulation(guarded(a_deployment("mock-demo"), a_service("mock-demo"), *written))
-    up(simulation)
-    simulation.documents = guarded(a_deployment("mock-demo"), a_service("mock-demo"))
-    report, rehearsal = preview(simulation)
-    assert rehearsal.calls == INFRASTRUCTURE
-    assert [str(operation.stack) for operation in report.operations if operation.error] == ["local.routing"]
-    assert report.exit_code == 26
-
-
-ONE_CLUSTER = documents_of(
-    a_fleet("local", deletion={"maxShare": "100%"}),
-    a_class(),
-    a_cluster("gpu-eu-west"),
-    a_deployment("mock-demo", replicas=2),
-    a_service("mock-demo"),
-)
-
-
-def test_a_cluster_that_left_the_documents_is_held(running: Simulation) -> None:
-    running.documents = ONE_CLUSTER
-    report, rehearsal = preview(running)
-    assert "workloads.gpu-us-east" in rehearsal.calls, "it still serves what is on it"
-    assert (report.ledger, operations(report)) == ((), {})
-    assert report.exit_code == 26
-    (error,) = report.errors
-    assert "gpu-us-east left the documents; it and its 1 replica(s) are held" in error.message
-
-
-def test_a_cluster_to_delete_is_drained_and_its_stacks_go(running: Simulation) -> None:
-    running.documents = ONE_CLUSTER
-    report, rehearsal = preview(running, permissions=Permissions(delete_clusters=frozenset({"gpu-us-east"})))
-    assert ledger(report) == [("retire", US.key)]
-    destroyed = {call for call in rehearsal.calls if call.startswith("destroy")}
-    assert destroyed == {"destroy workloads.gpu-us-east", "destroy serving.gpu-us-east", "destroy cluster.gpu-us-east"}
-    assert operations(report)["routing"] == {DELETE: [US.key], UPDATE: ["service ml-team/mock-demo"]}
-    assert report.exit_code == 20
-
-
-def test_a_cluster_to_forget_is_dropped_without_being_looked_at(running: Simulation) -> None:
-    running.documents = ONE_CLUSTER
-    report, rehearsal = preview(running, permissions=Permissions(forget=frozenset({"gpu-us-east"})))
-    assert ledger(report) == [("retire", US.key)]
-    assert not [call for call in rehearsal.calls if call.endswith("gpu-us-east")]
-    forgotten = {str(operation.stack) for operation in report.operations if operation.action == "forget"}
-    assert forgotten == {f"local.{kind}.gpu-us-east" for kind in ("cluster", "serving", "workloads")}
-
-
-def test_a_cluster_that_did_not_answer_keeps_what_it_has(running: Simulation, up: Up) -> None:
-    running.unreachable = {"gpu-us-east"}
-    up(running)
-    running.documents = CANARY
-    report, rehearsal = preview(running)
-    assert "workloads.gpu-us-east" not in rehearsal.calls
-    assert report.exit_code == 22
 
 
 def test_unknown_readiness_is_read_as_such(running: Simulation) -> None:
