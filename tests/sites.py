@@ -33,6 +33,18 @@ BLOCKS: dict[str, Plain] = {
 }
 ZONES = {"EKS": ["us-east-1b"], "GKE": ["us-central1-a"]}
 
+SDKS = (
+    "pulumi_aws",
+    "pulumi_azure_native",
+    "pulumi_eks",
+    "pulumi_gcp",
+    "pulumi_nebius",
+    "ediri_vultr",
+    "botocore",
+    "google.auth",
+)
+"""Modules of which each belongs to a cloud's SDK."""
+
 
 def a_cloud_class(source: str, name: str = "small", **recipe: Any) -> InferenceClass:
     provisioning = {"provider": source, source.lower(): RECIPES[source] | recipe}

@@ -67,10 +67,16 @@ class Scratch:
         shutil.copytree(found, self.directory, dirs_exist_ok=True)
         self._move_gateway()
 
-    def run(self, *arguments: str, env: Mapping[str, str] | None = None, seconds: float = COMMAND_SECONDS) -> Done:
-        """Run the CLI on this fleet, bounded."""
+    def run(
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        seconds: float = COMMAND_SECONDS,
+        program: tuple[str, ...] = ("-m", "cli"),
+    ) -> Done:
+        """Run the CLI on this fleet, bounded; by another program that calls it, where one is given."""
         done = subprocess.run(
-            [sys.executable, "-m", "cli", *arguments],
+            [sys.executable, *program, *arguments],
             cwd=ROOT,
             env={**os.environ, "MODELPLANE_FLEET": str(self.directory), **(env or {})},
             capture_output=True,

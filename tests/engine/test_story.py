@@ -7,7 +7,7 @@ import base64
 import json
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from engine.fleets import Done, Scratch
 from engine.kills import kill_five
+from engine.measured import MEASURED
 from engine.runs import ends_like, whole
 from ruamel.yaml import YAML
 
@@ -85,10 +86,15 @@ def test_requests_spread_evenly_over_two_replicas(fleet: Scratch) -> None:
     assert sorted((clusters.count(EAST), clusters.count(WEST))) == [10, 10]
 
 
-def test_a_second_up_changes_no_resource(fleet: Scratch, transcript: list[Done]) -> None:
-    again = fleet.run("up", "-o", "json")
+def test_a_second_up_changes_no_resource_and_loads_no_cloud_s_sdk(
+    fleet: Scratch, transcript: list[Done], record_testsuite_property: Callable[[str, object], None]
+) -> None:
+    again = fleet.run("up", "-o", "json", program=("-c", MEASURED))
     transcript.append(again)
     assert again.code == 0, again.err
+    told = json.loads(again.err.splitlines()[-1])
+    record_testsuite_property("up_of_clusters_handed_over", told)
+    assert told["loaded"] == []
     report = again.json()
     assert {name: stack["changed"] for name, stack in report["stacks"].items()} == {
         "demo.gateway": 0,

@@ -4,19 +4,9 @@ import subprocess
 import sys
 
 import pytest
+from sites import SDKS
 
 from components import clouds
-
-SDKS = (
-    "pulumi_aws",
-    "pulumi_azure_native",
-    "pulumi_eks",
-    "pulumi_gcp",
-    "pulumi_nebius",
-    "ediri_vultr",
-    "botocore",
-    "google.auth",
-)
 
 
 def loaded(script: str) -> set[str]:
