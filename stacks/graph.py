@@ -105,7 +105,7 @@ def _draw_traffic(drawing: _Drawing, by_kind: Mapping[str, list[Plain]]) -> None
         backends = service["status"].get("endpoints") or []
         total = sum(backend["weight"] for backend in backends)
         for backend in backends:
-            name = f"{service['metadata']['namespace']}/{backend['endpoint']}"
+            name = backend["endpoint"]
             endpoint_id = drawing.add(Node(id=f"endpoint/{name}", kind="endpoint", name=name))
             drawing.join(target, endpoint_id, _share(backend["weight"], total))
             drawing.join(endpoint_id, f"replica/{name}")

@@ -49,7 +49,10 @@ OBJECTS = [
     shown(
         "ModelService",
         "demo",
-        {"address": "http://x/ml/demo", "endpoints": [{"endpoint": "a", "weight": 3}, {"endpoint": "b", "weight": 1}]},
+        {
+            "address": "http://x/ml/demo",
+            "endpoints": [{"endpoint": "ml/a", "weight": 3}, {"endpoint": "ml/b", "weight": 1}],
+        },
     ),
     shown("ModelEndpoint", "a", {}, spec={"url": "http://10.0.0.1/ml/a"}),
     shown("ModelEndpoint", "b", {}, spec={"url": "https://elsewhere.example/v1"}),
