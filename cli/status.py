@@ -1,10 +1,11 @@
 """`modelplane status`: the fleet as its stacks last exported it."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
 
-from cli.get import InNamespace, Labels, Watch
+from cli.get import InNamespace, Labels, SortBy, Watch
 from cli.options import FleetPaths, Output, OutputFormat
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def status(
     fleet: FleetPaths = None,
     namespace: InNamespace = None,
     selector: Labels = None,
+    sort_by: SortBy = None,
     output: OutputFormat = Output.TABLE,
     watch: Watch = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
@@ -37,18 +39,26 @@ def status(
     from stacks.environment import environment_of
 
     place = place_of(fleet)
+    asked = Asked(namespace=namespace, selector=selector, sort_by=sort_by)
     if watch:
-        follow(changes(environment_of(place.directory)), lambda: _once(place, namespace, selector, output)[0])
+        follow(changes(environment_of(place.directory)), lambda: _once(place, asked, output)[0])
         return
-    text, problems = _once(place, namespace, selector, output)
+    text, problems = _once(place, asked, output)
     data(text)
     if problems:
         raise typer.Exit(problems[0].exit_code)
 
 
-def _once(
-    place: "Place", namespace: str | None, selector: str | None, output: Output
-) -> "tuple[str, list[ModelplaneError]]":
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Which objects are shown, and in which order."""
+
+    namespace: str | None
+    selector: str | None
+    sort_by: str | None
+
+
+def _once(place: "Place", asked: Asked, output: Output) -> "tuple[str, list[ModelplaneError]]":
     """What is shown, and why some stacks cannot be read."""
     from datetime import UTC, datetime
 
@@ -58,15 +68,19 @@ def _once(
     from cli.tables import status_tables
     from stacks import state
     from stacks.environment import environment_of
-    from stacks.query import is_inside
+    from stacks.query import is_inside, sorted_by
 
-    labels = label_query(selector) if selector else LabelQuery()
+    labels = label_query(asked.selector) if asked.selector else LabelQuery()
     documents = load_leniently(place)
     name = fleet_of(documents).name
     found, problems = state.shown(environment_of(place.directory), documents, name)
     shown = [
-        each for each in found if is_inside(each, namespace) and labels.matches(each["metadata"].get("labels") or {})
+        each
+        for each in found
+        if is_inside(each, asked.namespace) and labels.matches(each["metadata"].get("labels") or {})
     ]
+    if asked.sort_by:
+        shown = sorted_by(shown, asked.sort_by)
     if output is not Output.TABLE:
         text = as_plain({"apiVersion": "v1", "kind": "List", "items": shown}, output)
     else:

@@ -96,6 +96,18 @@ def test_the_formats_show_the_same_objects(run: Run, fleet: Path, state: None, m
     assert "kubeconfig of" not in json.dumps(shown)
 
 
+def test_status_is_shown_in_the_order_of_a_field(
+    run: Run, fleet: Path, state: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stacks.state.observe", lambda *_: observed())
+    shown = json.loads(run("status", "-f", fleet, "-o", "json", "--sort-by", ".metadata.name").out)["items"]
+    names = [item["metadata"]["name"] for item in shown]
+    assert names == sorted(names)
+    refused = run("status", "-f", fleet, "--sort-by", ".spec.nothing")
+    assert (refused.code, refused.out) == (2, "")
+    assert "none of the objects has that field" in refused.err
+
+
 def test_a_stack_that_cannot_be_read_is_told_beside_the_others(
     run: Run, fleet: Path, state: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
