@@ -1,6 +1,7 @@
 """From a plain manifest to a Pulumi resource: one function, one table of kinds."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import pulumi
@@ -26,32 +27,37 @@ numbers: where somebody has changed one, ours would come besides it, and two wit
 WAIT_FOR = "pulumi.com/waitFor"
 TIMEOUT = "pulumi.com/timeoutSeconds"
 
-_TYPED: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
-    ("v1", "ConfigMap"): kubernetes.core.v1.ConfigMap,
-    ("v1", "Namespace"): kubernetes.core.v1.Namespace,
-    ("v1", "PersistentVolumeClaim"): kubernetes.core.v1.PersistentVolumeClaim,
-    ("v1", "ResourceQuota"): kubernetes.core.v1.ResourceQuota,
-    ("v1", "Secret"): kubernetes.core.v1.Secret,
-    ("v1", "Service"): kubernetes.core.v1.Service,
-    ("v1", "ServiceAccount"): kubernetes.core.v1.ServiceAccount,
-    ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
-    ("batch/v1", "Job"): kubernetes.batch.v1.Job,
-    ("discovery.k8s.io/v1", "EndpointSlice"): kubernetes.discovery.v1.EndpointSlice,
-    ("rbac.authorization.k8s.io/v1", "Role"): kubernetes.rbac.v1.Role,
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"): kubernetes.rbac.v1.RoleBinding,
-    ("resource.k8s.io/v1", "ResourceClaimTemplate"): kubernetes.resource.v1.ResourceClaimTemplate,
-}
-
-_NAMED_BY_HINTS = (
-    kubernetes.helm.v3.Release,
-    kubernetes.meta.v1.ObjectMetaArgs,
-    kubernetes.scheduling.v1alpha3.WorkloadPodGroupSchedulingPolicyArgs,
-)
-"""Parts of the SDK that annotations of the classes above name. The SDK loads its parts when they are first asked for,
-and not safely from several threads: each must be there before programs run side by side."""
-
 _ARGUMENTS = {"addressType": "address_type", "roleRef": "role_ref", "stringData": "string_data"}
 """Fields of objects whose argument is called differently."""
+
+
+@cache
+def classes() -> Mapping[tuple[str, str], Callable[..., pulumi.CustomResource]]:
+    """The SDK's class of each kind that has one here.
+
+    The SDK loads its parts when they are first asked for, which takes seconds, and not safely from several threads.
+    Commands that only look need none of them; whoever runs programs side by side asks for them before.
+    """
+    _ = (  # named by annotations of these classes, and looked up when one is made
+        kubernetes.helm.v3.Release,
+        kubernetes.meta.v1.ObjectMetaArgs,
+        kubernetes.scheduling.v1alpha3.WorkloadPodGroupSchedulingPolicyArgs,
+    )
+    return {
+        ("v1", "ConfigMap"): kubernetes.core.v1.ConfigMap,
+        ("v1", "Namespace"): kubernetes.core.v1.Namespace,
+        ("v1", "PersistentVolumeClaim"): kubernetes.core.v1.PersistentVolumeClaim,
+        ("v1", "ResourceQuota"): kubernetes.core.v1.ResourceQuota,
+        ("v1", "Secret"): kubernetes.core.v1.Secret,
+        ("v1", "Service"): kubernetes.core.v1.Service,
+        ("v1", "ServiceAccount"): kubernetes.core.v1.ServiceAccount,
+        ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
+        ("batch/v1", "Job"): kubernetes.batch.v1.Job,
+        ("discovery.k8s.io/v1", "EndpointSlice"): kubernetes.discovery.v1.EndpointSlice,
+        ("rbac.authorization.k8s.io/v1", "Role"): kubernetes.rbac.v1.Role,
+        ("rbac.authorization.k8s.io/v1", "RoleBinding"): kubernetes.rbac.v1.RoleBinding,
+        ("resource.k8s.io/v1", "ResourceClaimTemplate"): kubernetes.resource.v1.ResourceClaimTemplate,
+    }
 
 
 class LiveObject(pulumi.CustomResource):
@@ -77,7 +83,7 @@ def register(manifest: Manifest, name: str, opts: ResourceOptions) -> pulumi.Cus
     if fields := NEW_FOR.get((api_version, kind)):
         anew = ResourceOptions(replace_on_changes=fields, delete_before_replace=True)
         opts = ResourceOptions.merge(opts, anew)
-    typed = _TYPED.get((api_version, kind))
+    typed = classes().get((api_version, kind))
     if typed is None:
         return LiveObject(name, manifest, opts)
     return typed(name, **body, opts=opts)

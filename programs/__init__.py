@@ -5,6 +5,7 @@ from importlib import import_module
 from threading import Lock
 
 from api.errors import InvocationError
+from components.kubernetes_objects import classes
 from programs.context import Context, Permissions, edge
 from programs.preflight import refuse_unsupported
 
@@ -26,6 +27,7 @@ def program_of(kind: str) -> Callable[[Context], None]:
     if kind not in KINDS:
         raise InvocationError(f"{kind} is not a kind of stack", hint=f"one of {', '.join(KINDS)}", code="MP133")
     with _LOADING:
+        classes()
         program: Callable[[Context], None] = import_module(f"programs.{kind}").program
     return program
 

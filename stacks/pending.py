@@ -36,6 +36,9 @@ Look: TypeAlias = Callable[[str, Plain], Plain | None]
 Release: TypeAlias = Callable[[str, Plain], bool]
 """Takes away what a cluster notes as pending of a Helm release, and tells whether the release is there."""
 
+PLACEHOLDER = "[secret]"
+"""What the Pulumi CLI shows in place of a secret output, whatever its type."""
+
 
 class Unsettled(ModelplaneError):
     """Whether an interrupted creation has made its object cannot be known now."""
@@ -63,6 +66,18 @@ def stack_outputs(state: Plain) -> dict[str, Any]:
     """Outputs of a stack, out of its state that was exported with secrets; empty where it exports nothing."""
     outputs: dict[str, Any] = reveal(_raw_outputs(state))
     return outputs
+
+
+def outputs_without_secrets(state: Plain) -> dict[str, Any]:
+    """Outputs of a stack out of its state, secrets encrypted or not, with a placeholder for each, as the CLI shows."""
+    outputs: dict[str, Any] = _hide(_raw_outputs(state))
+    return outputs
+
+
+def _hide(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return PLACEHOLDER if value.get(SIGNATURE) == _SECRET else {key: _hide(item) for key, item in value.items()}
+    return [_hide(item) for item in value] if isinstance(value, list) else value
 
 
 def exports_secrets(state: Plain) -> bool:

@@ -116,10 +116,6 @@ def discard(directory: Path) -> None:
             raise ModelplaneError(said, where=f"stack {stack}", hint=hint, code="MP344")
 
 
-PLACEHOLDER = "[secret]"
-"""What the Pulumi CLI shows in place of a secret output, whatever its type."""
-
-
 def shown(
     environment: Environment, documents: "FleetDocuments", fleet: str
 ) -> "tuple[list[dict[str, Any]], list[ModelplaneError]]":
@@ -197,12 +193,17 @@ def without_placeholders(outputs: Mapping[str, Any] | None, model: "type[Outputs
     """Outputs without the placeholders of secrets, except where the model cannot do without a text."""
     if outputs is None:
         return None
+    from stacks.pending import PLACEHOLDER
+
     needed = {field.alias or name for name, field in model.model_fields.items() if field.is_required()}
     return {key: value for key, value in outputs.items() if value != PLACEHOLDER or key in needed}
 
 
 class Pulumi:
-    """The Pulumi CLI, for what needs no engine: it shows no secret, and so has no key to derive."""
+    """The Pulumi CLI, for what needs no engine: it shows no secret, and so has no key to derive.
+
+    What a backend's files tell is read from them, so that looking at a fleet does not start the CLI for each stack.
+    """
 
     def __init__(self, environment: Environment) -> None:
         from pulumi import automation
@@ -224,8 +225,12 @@ class Pulumi:
 
         """
         from programs.reading import whole_numbers
+        from stacks.loop.backend import state_of
+        from stacks.pending import outputs_without_secrets
 
-        found: Mapping[str, Any] = whole_numbers(self.read(stack, "output", "--json"))
+        state = state_of(self._environment, stack)
+        exported = self.read(stack, "output", "--json") if state is None else outputs_without_secrets(state)
+        found: Mapping[str, Any] = whole_numbers(exported)
         return found
 
     def resources(self, stack: str) -> int:
@@ -235,7 +240,10 @@ class Pulumi:
             UnreadableStack: the state cannot be read.
 
         """
-        deployment = self.read(stack, "export").get("deployment") or {}
+        from stacks.loop.backend import state_of
+
+        state = state_of(self._environment, stack) or self.read(stack, "export")
+        deployment = state.get("deployment") or {}
         return sum(not entry["type"].startswith("pulumi:") for entry in deployment.get("resources") or ())
 
     def read(self, stack: str, *arguments: str) -> Any:

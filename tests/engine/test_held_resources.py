@@ -16,7 +16,7 @@ from api.names import StackName
 from stacks.engine import Engine
 from stacks.environment import PROJECT, environment_of
 from stacks.loop.backend import state_of
-from stacks.state import discard, has_state, held_resources, observe
+from stacks.state import Pulumi, discard, has_state, held_resources, observe
 from tools.locate import locate
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(180)]
@@ -66,7 +66,7 @@ def a_stack(directory: Path, stack: str, *types: str, outputs: dict[str, Any] | 
     )
 
 
-def exporting(directory: Path, stack: str, plain: dict[str, str], secret: dict[str, str]) -> None:
+def exporting(directory: Path, stack: str, plain: dict[str, str], secret: dict[str, Any]) -> None:
     """A stack that a program brought up, which does nothing but export."""
     environment = environment_of(directory)
 
@@ -142,6 +142,23 @@ def test_outputs_are_observed_without_a_secret_and_one_that_cannot_be_read_hides
     assert isinstance(problem, UnreadableStack)
     assert "demo.placement" in problem.message
     assert files_below(tmp_path / ".modelplane" / "state") == before
+
+
+def test_what_files_of_a_backend_tell_is_what_the_cli_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(environment_of(tmp_path), FleetDocuments(directory=tmp_path))
+    engine.stacks()
+    secret = {"kubeconfig": "keep out", "credentials": {"user": "keep out"}}
+    exporting(tmp_path, "demo.gateway", {"address": "203.0.113.1"}, secret)
+    pulumi = Pulumi(engine.environment)
+    read, asked = pulumi.read, list[tuple[str, ...]]()
+    monkeypatch.setattr(pulumi, "read", lambda *arguments: asked.append(arguments) or read(*arguments))
+
+    told = pulumi.outputs("demo.gateway"), pulumi.resources("demo.gateway")
+    assert asked == []
+    monkeypatch.setattr("stacks.loop.backend.state_of", lambda *_: None)
+    assert (pulumi.outputs("demo.gateway"), pulumi.resources("demo.gateway")) == told
+    assert asked == [("demo.gateway", "output", "--json"), ("demo.gateway", "export")]
+    assert told == ({"address": "203.0.113.1", "kubeconfig": "[secret]", "credentials": "[secret]"}, 0)
 
 
 def test_outputs_in_a_folder_are_read_without_the_cli_unless_they_hold_secrets(

@@ -91,3 +91,13 @@ def test_help_fits_a_terminal_and_needs_no_colour(run: Run) -> None:
         assert done.err == ""
         assert max(len(line) for line in done.out.splitlines()) <= 100
         assert "\x1b" not in done.out
+
+
+def test_what_only_looks_loads_no_part_of_the_kubernetes_sdk() -> None:
+    program = (
+        "import sys\n"
+        "import cli.tables, cli.objects, cli.explain_placement, stacks.engine, stacks.observation, stacks.state\n"
+        "print(*(name for name in sys.modules if name.startswith('pulumi_kubernetes.core.v1.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -7,7 +7,8 @@ from states import a_ledger, an_entry, cluster_outputs, listed_workloads
 
 from programs.outputs import ClusterOutputs, Outputs, WorkloadsOutputs
 from programs.reading import read
-from stacks.state import PLACEHOLDER, without_placeholders
+from stacks.pending import PLACEHOLDER
+from stacks.state import without_placeholders
 
 ENTRY = an_entry("mock", "us")
 WORKLOADS = listed_workloads("us", ENTRY).model_copy(update={"ledger": a_ledger(ENTRY)})
