@@ -1,22 +1,18 @@
 """The fleet's page and a report in a browser: what they show, and that they fetch and run nothing else."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser.opened import CHROMIUM, Opened, launched, things
 from graphs import a_large_graph
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from cli.graph_page import page as page_of
 from cli.report.as_html import as_html
 from cli.report.page import Page as Report
 from cli.report.page import Section
 from stacks.graph import Edge, Graph, Node
-
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
-)
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on PATH to show the page with")
 
@@ -49,11 +45,8 @@ FLEET = Graph(
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as started:
-        shown = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with launched() as shown:
         yield shown
-        shown.close()
 
 
 @pytest.fixture
@@ -61,33 +54,6 @@ def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """The fleet's page, opened from a file; it must not have asked for anything or complained of anything."""
     with Opened(browser, tmp_path, page_of(FLEET)) as page:
         yield page
-
-
-class Opened:
-    """A page that is shown for a while, and held to asking for nothing but itself."""
-
-    def __init__(self, browser: Browser, folder: Path, text: str) -> None:
-        self.file = folder / "fleet.html"
-        self.file.write_text(text)
-        self.page = browser.new_page(viewport={"width": 1900, "height": 700})
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    def __enter__(self) -> Page:
-        self.page.goto(self.file.as_uri())
-        return self.page
-
-    def __exit__(self, *_: object) -> None:
-        self.page.close()
-        assert self.requests == [self.file.as_uri()]
-        assert self.complaints == []
-
-
-def things(page: Page) -> list[str]:
-    return [str(thing.get_attribute("aria-label")) for thing in page.locator("g[role=button]").all()]
 
 
 def test_it_shows_all_of_a_small_fleet_and_what_the_plan_adds(shown: Page) -> None:

@@ -13,9 +13,11 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from browser.opened import CHROMIUM, Opened, launched, things
 from engine.fleets import Done, Scratch
 from engine.kills import kill_five
 from engine.measured import MEASURED
+from engine.questions import NEW, OLD, ask, draw, drawn, wrong
 from engine.runs import ends_like, whole
 from ruamel.yaml import YAML
 
@@ -31,6 +33,12 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     scratch = Scratch(tmp_path_factory.mktemp("story") / "fleet")
     with scratch.clusters_up():
         yield scratch
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the fleet's page, that a browser opens later."""
+    return tmp_path_factory.mktemp("pages")
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +143,52 @@ def test_what_it_replaced_is_gone(fleet: Scratch) -> None:
     assert ("ModelReplica", "mock-demo-49b71") not in state(fleet)
 
 
+def test_every_question_is_answered_with_what_is_true_of_this_fleet(fleet: Scratch, transcript: list[Done]) -> None:
+    write_secret(fleet)
+    answers = ask(fleet)
+    transcript.extend(answers.values())
+    assert wrong(answers) == {}
+
+
+def test_the_fleets_page_shows_what_runs_and_what_the_next_up_would_do(
+    fleet: Scratch, transcript: list[Done], pages: Path
+) -> None:
+    document = fleet.directory / "mock-demo.yaml"
+    before = document.read_text()
+    document.write_text(before.replace("  replicas: 1", "  replicas: 0"))
+    now, planned, told = draw(fleet, pages)
+    document.write_text(before)
+    transcript += told
+    assert {done.code for done in told} == {0}, told
+
+    found, ways = drawn(now)
+    assert ways["service ml-team/mock", f"endpoint ml-team/{OLD}"] == "90 %"
+    assert ways["service ml-team/mock", f"endpoint ml-team/{NEW}"] == "10 %"
+    assert ways[f"endpoint ml-team/{NEW}", f"replica ml-team/{NEW}"] == ""
+    assert ways[f"replica ml-team/{NEW}", f"pool {EAST}/h100"] == "1 node"
+    assert [name for name in found if name.startswith("endpoint ")] == [
+        f"endpoint ml-team/{name}" for name in (OLD, NEW)
+    ]
+    assert {node[3] for node in found.values()} == {""}, "nothing is planned on it"
+    assert {name: node[3] for name, node in drawn(planned)[0].items() if node[3]} == {
+        f"replica ml-team/{OLD}": "removed"
+    }
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium on PATH to show the page with")
+def test_the_page_of_the_fleet_opens_in_a_browser_and_says_why_a_replica_is_there(pages: Path) -> None:
+    with launched() as browser, Opened(browser, pages, (pages / "now.html").read_text()) as page:
+        assert f"replica ml-team/{NEW}, ready" in things(page)
+        assert page.get_by_text("10 %", exact=True).is_visible()
+        page.locator(f"g[aria-label^='replica ml-team/{NEW}']").click()
+        why = page.locator("#details li").all_inner_texts()
+        assert "Ready True: Available" in why
+        assert any(line.startswith("main, Standalone: 8 x gpu") and line.endswith("of pool h100") for line in why)
+        left = things(page)
+        assert f"endpoint ml-team/{NEW}, ready" in left
+        assert not [name for name in left if OLD in name], "what has nothing to do with it is not shown"
+
+
 def test_runs_that_are_killed_at_five_moments_leave_what_the_next_one_sets_right(
     fleet: Scratch, tmp_path: Path
 ) -> None:
@@ -220,6 +274,12 @@ def test_local_down_is_refused_while_stacks_hold_resources(fleet: Scratch) -> No
     assert fleet.ask().status == 200, "nothing was taken down"
 
 
+def write_secret(fleet: Scratch) -> None:
+    """A Secret among the documents, whose value must be seen nowhere."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub-token", "namespace": "ml-team"}}
+    (fleet.directory / "token.json").write_text(json.dumps({**secret, "stringData": {"token": SECRET}}))
+
+
 def secrets_of(fleet: Scratch) -> dict[str, bytes]:
     """Every value that must not be seen, plain and base64, by what it is."""
     found: dict[str, bytes] = {"token": SECRET.encode(), "token64": base64.b64encode(SECRET.encode())}
@@ -241,8 +301,7 @@ def secrets_of(fleet: Scratch) -> dict[str, bytes]:
 
 
 def test_no_secret_is_in_clear_anywhere(fleet: Scratch, transcript: list[Done]) -> None:
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub-token", "namespace": "ml-team"}}
-    (fleet.directory / "token.json").write_text(json.dumps({**secret, "stringData": {"token": SECRET}}))
+    write_secret(fleet)
     seen: set[bytes] = set()
     stop = threading.Event()
     watcher = threading.Thread(target=collect_arguments, args=(seen, stop))
