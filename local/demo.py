@@ -96,10 +96,13 @@ class Demo:
             self.modelplane("local", "shell", cluster, "-c", "kubectl get resourceclaims,pods -n ml-team")
 
     def ask(self) -> None:
-        """Send one streamed request through the fleet's URL."""
+        """Say when the fleet's URL answered first, and send a request through it that streams."""
         self.heading("One URL answers, token by token")
         say(f"POST {self.url}")
         wait_for_answer(self.url)
+        say(
+            f"The first answer came {time.monotonic() - self._began:.0f} s after the demo began. Another one, streamed:"
+        )
         began = time.monotonic()
         write("  ")
         for token in stream_chat(self.url, "Who answers me?"):
