@@ -1,7 +1,6 @@
 """Pages that show what commands print show it to the letter."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from docs.texts import ROOT, blocks
+from docs.texts import ROOT, typed
 
 from scheduler.what_if import FORMS
 
@@ -19,11 +18,7 @@ FILES = (PLACEMENT, ROOT / "docs" / "guides" / "first-model.md")
 
 def told(file: Path) -> Iterator[tuple[str, str]]:
     """Every command below which something is shown, with that."""
-    for block in blocks(file, "console"):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            if output.strip():
-                yield command, output
+    return ((command, output) for command, output in typed(file) if output.strip())
 
 
 @pytest.fixture(scope="module")

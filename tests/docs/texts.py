@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +13,19 @@ IDS = [str(file.relative_to(ROOT)) for file in DOCUMENTS]
 
 
 def blocks(file: Path, language: str) -> list[str]:
-    """Fenced blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", file.read_text(), re.MULTILINE | re.DOTALL)
+    """Fenced blocks of one language, those inside of lists too, without what they are indented by."""
+    return _fenced(file.read_text(), language)
+
+
+def typed(file: Path, section: str = "") -> Iterator[tuple[str, str]]:
+    """Every command that is shown, of one section alone where it is named, and what is shown below it."""
+    text = file.read_text()
+    if section:
+        text = re.split(r"^## ", text.partition(f"\n## {section}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    for block in _fenced(text, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.replace("\\\n", " ").partition("\n")
+            yield command, output
 
 
 def shell_lines(file: Path) -> Iterator[str]:
@@ -36,3 +48,8 @@ def commands(file: Path, program: str) -> Iterator[list[str]]:
             if words and words[0] == program:
                 yield words[1:]
             words = []
+
+
+def _fenced(text: str, language: str) -> list[str]:
+    found = re.finditer(rf"^( *)```{language}\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL)
+    return [textwrap.dedent(block[2]) for block in found]
