@@ -141,7 +141,7 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
         f"{name}/cluster",
         name=site.cluster,
         parent_id=home,
-        labels=dict(site.tags) or None,
+        labels=_labels(site),
         control_plane={"version": site.version, "subnet_id": subnet.id, "endpoints": {"public_endpoint": {}}},
         opts=guarded,
     )
@@ -149,6 +149,7 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
         f"{name}/filesystem",
         name=f"{site.cluster}-cache",
         parent_id=home,
+        labels=_labels(site),
         type=DISK,
         size_gibibytes=FILESYSTEM_GIB,
         opts=guarded,
@@ -174,13 +175,21 @@ def build(parent: ComponentResource, name: str, site: CloudSite) -> Made:
     )
 
 
+def _labels(site: CloudSite) -> dict[str, str] | None:
+    """The Fleet's tags: Nebius has none that a provider gives to everything, and calls them labels."""
+    return dict(site.tags) or None
+
+
 def _subnet(parent: ComponentResource, name: str, site: CloudSite, guarded: ResourceOptions) -> nebius.VpcV1Subnet:
     home = project_of_site(site)
-    network = nebius.VpcV1Network(f"{name}/network", name=site.cluster, parent_id=home, opts=guarded)
+    network = nebius.VpcV1Network(
+        f"{name}/network", name=site.cluster, parent_id=home, labels=_labels(site), opts=guarded
+    )
     return nebius.VpcV1Subnet(
         f"{name}/subnet",
         name=site.cluster,
         parent_id=home,
+        labels=_labels(site),
         network_id=network.id,
         ipv4_private_pools={"use_network_pools": True},
         opts=ResourceOptions(parent=parent),
@@ -192,6 +201,7 @@ def _gpu_cluster(parent: ComponentResource, name: str, site: CloudSite, fabric: 
         f"{name}/gpu-cluster-{fabric}",
         name=f"{site.cluster}-{fabric}",
         parent_id=project_of_site(site),
+        labels=_labels(site),
         infiniband_fabric=fabric,
         opts=ResourceOptions(parent=parent),
     )
@@ -208,6 +218,7 @@ def _group(
         f"{name}/nodegroup-{pool}",
         name=f"{site.cluster}-{pool}",
         parent_id=cluster.id,
+        labels=_labels(site),
         version=site.version,
         **settings,
         opts=ResourceOptions(parent=parent),
