@@ -42,6 +42,58 @@ GCP = {
     "Service": "serviceusage.services.enable",
     "Subnetwork": "compute.subnetworks.create",
 }
+BEGINNINGS = ("Create", "Allocate", "Associate", "Attach", "Authorize")
+BACK = {
+    "ec2:AllocateAddress": ("ec2:ReleaseAddress", "ec2:DisassociateAddress"),
+    "ec2:AssociateRouteTable": ("ec2:DisassociateRouteTable",),
+    "ec2:AttachInternetGateway": ("ec2:DetachInternetGateway",),
+    "ec2:AuthorizeSecurityGroupEgress": ("ec2:RevokeSecurityGroupEgress",),
+    "ec2:AuthorizeSecurityGroupIngress": ("ec2:RevokeSecurityGroupIngress",),
+    "ec2:CreateInternetGateway": ("ec2:DeleteInternetGateway",),
+    "ec2:CreateLaunchTemplate": ("ec2:DeleteLaunchTemplate",),
+    "ec2:CreateLaunchTemplateVersion": ("ec2:DeleteLaunchTemplateVersions",),
+    "ec2:CreateNatGateway": ("ec2:DeleteNatGateway",),
+    "ec2:CreateRoute": ("ec2:DeleteRoute",),
+    "ec2:CreateRouteTable": ("ec2:DeleteRouteTable",),
+    "ec2:CreateSecurityGroup": ("ec2:DeleteSecurityGroup",),
+    "ec2:CreateSubnet": ("ec2:DeleteSubnet",),
+    "ec2:CreateTags": ("ec2:DeleteTags",),
+    "ec2:CreateVpc": ("ec2:DeleteVpc",),
+    "eks:CreateAddon": ("eks:DeleteAddon",),
+    "eks:CreateCluster": ("eks:DeleteCluster",),
+    "eks:CreateNodegroup": ("eks:DeleteNodegroup",),
+    "eks:CreatePodIdentityAssociation": ("eks:DeletePodIdentityAssociation",),
+    "elasticfilesystem:CreateFileSystem": ("elasticfilesystem:DeleteFileSystem",),
+    "elasticfilesystem:CreateMountTarget": ("elasticfilesystem:DeleteMountTarget",),
+    "iam:AttachRolePolicy": ("iam:DetachRolePolicy",),
+    "iam:CreatePolicy": ("iam:DeletePolicy",),
+    "iam:CreatePolicyVersion": ("iam:DeletePolicyVersion",),
+    "iam:CreateRole": ("iam:DeleteRole",),
+}
+"""What undoes each action of AWS that makes or joins something."""
+ENDS_WITH_ITS_OWNER = {"iam:CreateServiceLinkedRole"}
+"""A service's own role stays in the account: other clusters use it too."""
+LOOKS = {
+    "Addon": ("eks:DescribeAddon",),
+    "Cluster": ("eks:DescribeCluster",),
+    "FileSystem": ("elasticfilesystem:DescribeFileSystems", "elasticfilesystem:DescribeLifecycleConfiguration"),
+    "MountTarget": ("elasticfilesystem:DescribeMountTargets", "elasticfilesystem:DescribeMountTargetSecurityGroups"),
+    "NodeGroup": ("eks:DescribeNodegroup",),
+    "PodIdentityAssociation": ("eks:DescribePodIdentityAssociation", "eks:ListPodIdentityAssociations"),
+    "Policy": ("iam:GetPolicy", "iam:GetPolicyVersion", "iam:ListPolicyVersions"),
+    "Role": ("iam:GetRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies", "iam:ListInstanceProfilesForRole"),
+    "RolePolicyAttachment": ("iam:ListAttachedRolePolicies",),
+}
+"""How each kind is looked at again; all of EC2 is, by one wildcard."""
+NEBIUS = {
+    "ComputeV1Filesystem": "compute.nebius.com",
+    "ComputeV1GpuCluster": "compute.nebius.com",
+    "Mk8sV1Cluster": "mk8s.nebius.com",
+    "Mk8sV1NodeGroup": "mk8s.nebius.com",
+    "VpcV1Network": "vpc.nebius.com",
+    "VpcV1Subnet": "vpc.nebius.com",
+}
+"""Services that roles on Nebius are about: it has none for single actions."""
 AZURE = {
     "AgentPool": "Microsoft.ContainerService/managedClusters/agentPools/write",
     "ManagedCluster": "Microsoft.ContainerService/managedClusters/write",
@@ -64,6 +116,12 @@ def test_aws() -> None:
     actions = {action for each in statements for action in _listed(each["Action"])}
     assert set(AWS.values()) <= actions
     assert {action for action in actions if "*" in action} == {"ec2:Describe*"}
+    assert {action for action in actions if action in BACK and not set(BACK[action]) <= actions} == set()
+    begun = {action for action in actions if action.partition(":")[2].startswith(BEGINNINGS)}
+    assert begun - BACK.keys() == ENDS_WITH_ITS_OWNER
+    looks = {look for kind, made in AWS.items() for look in LOOKS.get(kind, ()) if made in actions}
+    assert LOOKS.keys() == {kind for kind, made in AWS.items() if not made.startswith("ec2:")}
+    assert looks <= actions
     for each in statements:
         if any(action.startswith("iam:") for action in _listed(each["Action"])):
             assert each["Resource"] != "*"
@@ -82,6 +140,15 @@ def test_azure() -> None:
     assert set(AZURE.values()) <= allowed
     assert {each.replace("/write", "/delete") for each in allowed if each.endswith("/write")} <= allowed
     assert not [each for each in allowed if "*" in each]
+
+
+def test_nebius() -> None:
+    pools = [a_cloud_pool("Nebius", fabric={"type": "InfiniBand", "infiniband": {"fabric": "fabric-2"}})]
+    assert kinds("nebius", "Nebius", pools=pools) == NEBIUS.keys()
+    found = yaml.safe_load((POLICIES / "nebius.yaml").read_text())
+    assert {service for each in found["covers"] for service in each} == set(NEBIUS.values())
+    assert found["role"] == "editor"
+    assert found["project"].startswith("project-")
 
 
 def _listed(actions: str | list[str]) -> list[str]:
