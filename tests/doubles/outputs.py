@@ -4,6 +4,7 @@
 """
 
 import base64
+import hashlib
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -56,6 +57,27 @@ def outputs_of(package: str) -> Mapping[str, Plain]:
         "kubernetes:gateway.networking.k8s.io/v1:Gateway": {"status": {"addresses": [{"value": "10.0.0.1"}]}},
         "kubernetes:gateway.networking.k8s.io/v1:HTTPRoute": {"status": {"parents": [{"conditions": [_ACCEPTED]}]}},
     }
+
+
+ACCOUNTS = {
+    "aws": "AWS_ACCESS_KEY_ID",
+    "gcp": "GOOGLE_CREDENTIALS",
+    "azure-native": "ARM_CLIENT_ID",
+    "terraform-provider": "NEBIUS_IAM_TOKEN",
+    "vultr": "VULTR_API_KEY",
+}
+"""Variables that tell accounts apart, by package."""
+
+
+def account_of(package: str) -> str:
+    """A digest of the account that this process calls its cloud with; nothing where it was given none."""
+    given = os.environ.get(ACCOUNTS.get(package, ""))
+    return digest_of(given) if given else ""
+
+
+def digest_of(given: str) -> str:
+    """What an account is noted as."""
+    return hashlib.sha256(given.encode()).hexdigest()[:8]
 
 
 _COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")

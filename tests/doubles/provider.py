@@ -2,8 +2,9 @@
 
 Started as `provider.py PACKAGE`. `DOUBLE_STORE` names its folder: `<package>.json` holds what is there, in the order in
 which it was made, `faults.json` what goes wrong, `journal.jsonl` what was done. A fault with `until` is a slow cloud:
-the operation waits for the file of that name, and goes on. A reference to what is not there is refused, and so is
-deleting what something else refers to.
+the operation waits for the file of that name, and goes on; one with `partial` makes the thing and then fails, as when
+waiting for it took too long. A reference to what is not there is refused, and so is deleting what something else refers
+to. With each thing it is noted which account it was made by: a digest of what the provider's process was given.
 """
 
 import fcntl
@@ -16,16 +17,16 @@ from collections.abc import Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc
 from google.protobuf import json_format, struct_pb2
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from doubles.outputs import REPLACED_BY, VERSIONS, functions_of, outputs_of
+from doubles.outputs import REPLACED_BY, VERSIONS, account_of, functions_of, outputs_of
 from doubles.schema import UNKNOWN, faults
 
 Plain = dict[str, Any]
@@ -132,18 +133,22 @@ class Double(provider_pb2_grpc.ResourceProviderServicer):
         kind, name, inputs = kind_of(request.urn), name_of(request.urn), plain(request.properties)
         if request.preview:
             return provider_pb2.CreateResponse(properties=struct(computed(kind, name, inputs, known=False)))
-        self._fail("create", kind, name, context)
+        fault = self._fail("create", kind, name, context)
         digest = hashlib.sha256(f"{request.urn}{os.urandom(8).hex()}".encode()).hexdigest()[:8]
         made = f"{name.rpartition('/')[2]}{MARK}{digest}"
         with self._store.open() as held:
             for reference in references(inputs) if self._package != "kubernetes" else ():
                 if reference not in held:
                     context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{kind} {name}: there is no {reference}")
-            held[made] = {"type": kind, "name": name, "inputs": inputs}
+            held[made] = {"type": kind, "name": name, "inputs": inputs, "account": account_of(self._package)}
         self._store.note("create", kind, name)
-        return provider_pb2.CreateResponse(
-            id=made, properties=struct(computed(kind, name, inputs, known=True, made=made))
-        )
+        properties = struct(computed(kind, name, inputs, known=True, made=made))
+        if fault is not None:
+            begun = provider_pb2.ErrorResourceInitFailed(
+                id=made, properties=properties, inputs=request.properties, reasons=[fault["message"]]
+            )
+            abort_with(context, fault, begun)
+        return provider_pb2.CreateResponse(id=made, properties=properties)
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
         kind, name, inputs = kind_of(request.urn), name_of(request.urn), plain(request.news)
@@ -162,7 +167,8 @@ class Double(provider_pb2_grpc.ResourceProviderServicer):
         if found is None:
             return provider_pb2.ReadResponse()
         properties = computed(kind, name, found["inputs"], known=True, made=request.id)
-        return provider_pb2.ReadResponse(id=request.id, properties=struct(properties), inputs=struct(found["inputs"]))
+        inputs = as_asked(plain(request.inputs), found["inputs"]) if request.HasField("inputs") else found["inputs"]
+        return provider_pb2.ReadResponse(id=request.id, properties=struct(properties), inputs=struct(inputs))
 
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
         kind, name = kind_of(request.urn), name_of(request.urn)
@@ -179,16 +185,32 @@ class Double(provider_pb2_grpc.ResourceProviderServicer):
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
         return provider_pb2.InvokeResponse(**{"return": struct(functions_of(self._package)[request.tok])})
 
-    def _fail(self, operation: str, kind: str, name: str, context: Any) -> None:
+    def _fail(self, operation: str, kind: str, name: str, context: Any) -> Plain | None:
+        """Fail as told, at once; the fault that is to come when the thing is made, where there is one."""
         fault = self._store.fault(operation, kind, name)
-        if fault is None:
-            return
+        if fault is None or fault.get("partial"):
+            return fault
         if "until" in fault:
             self._store.note("hold", kind, name)
             if waited_for(Path(fault["until"])):
-                return
+                return None
             fault = {"message": f"nobody released {name}"}
-        context.abort(getattr(grpc.StatusCode, fault.get("code", "UNKNOWN")), fault["message"])
+        context.abort(code_of(fault), fault["message"])
+        return None
+
+
+def code_of(fault: Plain) -> grpc.StatusCode:
+    """The code of what went wrong; one that a cloud would give no name is UNKNOWN."""
+    return cast("grpc.StatusCode", getattr(grpc.StatusCode, fault.get("code", "UNKNOWN")))
+
+
+def abort_with(context: Any, fault: Plain, begun: Any) -> None:
+    """Fail with what is there all the same, as the engine takes it."""
+    code = code_of(fault)
+    status = status_pb2.Status(code=code.value[0], message=fault["message"])
+    status.details.add().Pack(begun)
+    context.set_trailing_metadata([("grpc-status-details-bin", status.SerializeToString())])
+    context.abort(code, fault["message"])
 
 
 def waited_for(file: Path) -> bool:
@@ -212,6 +234,13 @@ def laid_over(inputs: Any, added: Any) -> Any:
     if not (isinstance(inputs, Mapping) and isinstance(added, Mapping)):
         return added if inputs is None else inputs
     return {**added, **{key: laid_over(value, added.get(key)) for key, value in inputs.items()}}
+
+
+def as_asked(asked: Any, found: Any) -> Any:
+    """What is found of what was asked for: what a cloud adds by itself is no input, as providers tell them apart."""
+    if not (isinstance(asked, Mapping) and isinstance(found, Mapping)):
+        return found
+    return {key: as_asked(asked[key], value) for key, value in found.items() if key in asked}
 
 
 def unknown(value: Any) -> Any:
