@@ -117,6 +117,23 @@ def test_several_accounts_are_told_apart_by_variables_whose_values_are_in_no_sta
     assert '"--env", "AWS_ACCESS_KEY_ID=ACCOUNT_A_KEY"' in recording.exports["kubeconfig"]
 
 
+RETRIES = {
+    "EKS": {"retryMode": "adaptive"},
+    "GKE": {},
+    "AKS": {},
+    "Nebius": {"retries": "10"},
+    "Vultr": {"retryLimit": "10"},
+}
+"""What tells each provider to make throttled calls again; those of Google Cloud and Azure do so by themselves."""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_calls_that_a_cloud_throttles_are_made_again_by_its_provider(source: str) -> None:
+    (provider,) = [found for found in recorded(a_site(source)).resources if found.name == "us-cloud"]
+    told = {name: value for name, value in provider.inputs.items() if "retr" in name.lower()}
+    assert told == RETRIES[source]
+
+
 def test_the_kubeconfig_of_what_lies_in_the_cluster_is_secret() -> None:
     (access,) = [found for found in recorded(a_site("EKS")).resources if found.type == "pulumi:providers:kubernetes"]
     assert access.inputs["kubeconfig"] == SECRET
