@@ -14,6 +14,7 @@ LONG = {
     "test_plain",
     "test_pools",
     "test_preview",
+    "test_readme",
     "test_shares",
     "test_stops",
     "test_trouble",
