@@ -44,7 +44,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "history routing": (r"demo\.routing .* update +succeeded +\d+ create", r"demo\.routing .* \d+ delete"),
     "logs routing --last 5": (
         rf"create +ModelEndpoint ml-team/{NEW}",
-        r"delete +ModelEndpoint ml-team/mock-demo-49b71",
+        r"delete +\w+ ml-team/mock-demo-49b71",
     ),
     "doctor": (
         r"ok +pulumi: \d+\.",

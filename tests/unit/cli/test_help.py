@@ -59,7 +59,7 @@ ENDS_WITH_0 = (
     "local status",
 )
 RUNS_ALONE = dict.fromkeys(ENDS_WITH_0, 0) | {"capacity": 20, "drain": 20}
-"""Examples that need no cluster, with their exit codes; the others are run where a local fleet is up."""
+"""Examples that need no cluster, with their exit codes. Where a local fleet is up, `tests/engine` runs the commands."""
 
 
 @pytest.mark.parametrize("name", RUNS_ALONE)
