@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,13 @@ class Clouds:
         """What a cloud holds, by id."""
         file = self.store / f"{package}.json"
         return json.loads(file.read_text()) if file.exists() else {}
+
+    def edit(self, package: str, change: Callable[[Plain], None]) -> None:
+        """Change what a cloud holds behind the program's back, each entry by itself."""
+        held = self.held(package)
+        for entry in held.values():
+            change(entry)
+        (self.store / f"{package}.json").write_text(json.dumps(held))
 
     def journal(self, operation: str) -> list[str]:
         """Names of what an operation was done to, in order."""
