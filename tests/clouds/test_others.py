@@ -42,5 +42,7 @@ def test_a_cluster_from_nothing_to_nothing(source: str, tmp_path: Path) -> None:
     assert (outputs.reachable, outputs.storage_class) == (False, CLASSES[source])
     assert rig.outputs().get("identity") == ({"GKE": '{"type": "service_account"}'}.get(source))
     assert rig.up() == {"same": sum(made.values())}
+    rig.stack.refresh()
+    assert rig.up() == {"same": sum(made.values())}
     rig.stack.destroy()
     assert rig.held(STORES[source]) == {}
