@@ -68,8 +68,8 @@ class Demo:
             self.heading("An earlier demo goes")
             self.modelplane("local", "down", "--discard-state")
             shutil.rmtree(self.fleet)
-        FOLDER.mkdir(exist_ok=True)
-        (FOLDER / ".gitignore").write_text("*\n")
+        self.fleet.parent.mkdir(exist_ok=True)
+        (self.fleet.parent / ".gitignore").write_text("*\n")
         shutil.copytree(EXAMPLE, self.fleet, ignore=shutil.ignore_patterns(".modelplane"))
         if self.address != ADDRESS:
             document = self.fleet / "fleet.yaml"
@@ -210,8 +210,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play the demo; 0, or the exit code of the step that failed."""
     parser = argparse.ArgumentParser(prog="make demo", description="Modelplane on this machine, step by step.")
     parser.add_argument("--address", default=ADDRESS, help=f"where the hub answers, if not on {ADDRESS}")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help=f"where the fleet lies, if not in {FOLDER.name}")
     options = parser.parse_args(arguments)
-    fleet = FOLDER / "fleet"
+    fleet = options.folder.resolve() / "fleet"
     try:
         Demo(fleet, options.address).run()
     except (Ended, OSError, ValueError) as error:
@@ -237,8 +238,8 @@ def write(text: str) -> None:
 
 
 def shown(path: Path) -> str:
-    """A path below the checkout, as a reader in the checkout would type it."""
-    return str(path.relative_to(PROJECT))
+    """A path as a reader in the checkout would type it."""
+    return str(path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path)
 
 
 def first_sentence(file: Path) -> str:

@@ -5,6 +5,7 @@ import pytest
 LONG = {
     "test_charts",
     "test_day_two",
+    "test_demo",
     "test_interrupts",
     "test_kills",
     "test_loop",
