@@ -19,6 +19,7 @@ from api.errors import ModelplaneError
 from programs.kubernetes_access import TIMEOUT_SECONDS, single_config
 from programs.releases import remaining
 from stacks.events import KUBERNETES, RELEASE, STACK_TYPE
+from stacks.half_made import without_half_made_pools
 
 PROVIDERS = "pulumi:providers:"
 NAMESPACE = "kubernetes:core/v1:Namespace"
@@ -88,7 +89,7 @@ def exports_secrets(state: Plain) -> bool:
 def _raw_outputs(state: Plain) -> Plain:
     resources = (state.get("deployment") or {}).get("resources") or []
     root: Plain = next((found for found in resources if found["type"] == STACK_TYPE and not found.get("delete")), {})
-    return root.get("outputs") or {}
+    return without_half_made_pools(root.get("outputs") or {}, resources)
 
 
 def _holds_secrets(value: Any) -> bool:

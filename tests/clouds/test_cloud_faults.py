@@ -58,6 +58,26 @@ def test_a_pass_tells_what_clouds_refuse_loses_nothing_and_the_next_one_goes_on(
     assert placed(report) == (4, 4, 4)
 
 
+def test_a_pool_that_is_begun_and_not_ready_in_time_is_not_counted_on(fleet: Fleet) -> None:
+    fleet.write(us(), replicas=2)
+    assert fleet.up()[0] == 0
+    fleet.clouds.go_wrong({"op": "create", "name": "node-pool-more", "partial": True, **FAULTS["too slow"]})
+    both = us(a_cloud_pool("Vultr", nodes=2), a_cloud_pool("Vultr", "more", nodes=1))
+    fleet.write(both, replicas=3)
+    code, report, said = fleet.up()
+    assert code == 21, said
+    (error,) = report["errors"]
+    assert (error["code"], error["where"]) == ("MP342", "InferenceCluster us")
+    assert error["message"].startswith("pool more: ")
+    assert placed(report) == (3, 2, 2)
+    begun = fleet.clouds.held("vultr").keys()
+    fleet.api.pools["more"] = 1
+    code, report, said = fleet.up()
+    assert code == 0, said
+    assert fleet.clouds.held("vultr").keys() == begun, "the pool that was begun is the one in use"
+    assert placed(report) == (3, 3, 3)
+
+
 @pytest.mark.parametrize(
     ("fault", "name"),
     [
