@@ -27,9 +27,7 @@ def test_only_the_pool_itself_is_told_as_not_there(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "resource", [entry("cluster", "late"), entry("gpu-cluster-more", "late"), entry("x-gpu")]
-)
+@pytest.mark.parametrize("resource", [entry("cluster", "late"), entry("gpu-cluster-more", "late"), entry("x-gpu")])
 def test_what_is_no_pool_changes_nothing(resource: dict[str, Any]) -> None:
     outputs = {"pools": POOLS}
     assert without_half_made_pools(outputs, [resource]) is outputs
