@@ -73,6 +73,8 @@ class Context:
     offline: bool = False
     """The driver previews the whole fleet: no API server is called, and what cannot be known stays Unknown."""
     permissions: Permissions = Permissions()
+    sick: frozenset[str] = frozenset()
+    """Replicas that the driver sees not to be ready now: routing need not wait until their stack exports it."""
     now: str = field(default_factory=utc_now)
 
     @property

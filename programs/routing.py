@@ -99,6 +99,7 @@ def decide(context: Context) -> Decision:
         workloads=context.read_all(WorkloadsOutputs, "workloads", clusters),
         in_use=frozenset(last.endpoints),
         urls={key: state.url for key, state in last.endpoints.items()},
+        sick=context.sick,
         silent=_silent(context, clusters),
     )
     plan = plan_routing(context.documents, ledger, observed, preview=context.preview)

@@ -102,6 +102,8 @@ class Observed:
     """Endpoints that routing's own last outputs list: one whose readiness is not known stays as it was."""
     urls: Mapping[str, MaybeText] = field(default_factory=dict)
     """Their URLs: a preview keeps one where the address in it is not known."""
+    sick: frozenset[str] = frozenset()
+    """Replicas that are seen not to be ready, whatever their stack exported last."""
     silent: frozenset[str] = frozenset()
     """Clusters that have not answered for longer than the fleet waits: their endpoints are withdrawn."""
 
@@ -164,7 +166,7 @@ def _replica_endpoint(entry: LedgerReplica, observed: Observed, *, preview: bool
     serving = observed.serving.get(entry.cluster)
     workloads = observed.workloads.get(entry.cluster)
     state = workloads.replicas.get(entry.key) if workloads else None
-    if state is None and not preview:
+    if (state is None and not preview) or entry.key in observed.sick:
         return None
     known = None if state is None or state.ready is UNKNOWN else state.ready
     ready = known is True if known is not None else preview or entry.key in observed.in_use

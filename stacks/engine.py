@@ -68,11 +68,18 @@ class Engine:
         """Operations that are under way."""
         return self._running
 
-    def up(self, stack: StackName, *, refresh: bool, continue_on_error: bool = False) -> Operation:
-        """Bring one stack up; the stack is made when it does not exist."""
+    def up(
+        self,
+        stack: StackName,
+        *,
+        refresh: bool,
+        continue_on_error: bool = False,
+        sick: frozenset[str] = frozenset(),
+    ) -> Operation:
+        """Bring one stack up; the stack is made when it does not exist. `sick` is `programs.Context.sick`."""
         caught: list[ModelplaneError] = []
         context = programs.Context(
-            documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions
+            documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions, sick=sick
         )
 
         def run(watch: Watch, settled: bool) -> None:  # noqa: FBT001 - what `_perform` tells

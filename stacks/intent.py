@@ -30,6 +30,8 @@ class Intents:
     def __init__(
         self, documents: FleetDocuments, view: View, permissions: Permissions, silent: frozenset[str] = frozenset()
     ) -> None:
+        self.sick: frozenset[str] = frozenset()
+        """Replicas that are seen not to be ready, whatever their stack exported last."""
         self._documents = documents
         self._view = view
         self._permissions = permissions
@@ -101,6 +103,7 @@ class Intents:
             serving=self._view.by_cluster(ServingOutputs, "serving"),
             workloads=self._view.by_cluster(WorkloadsOutputs, "workloads"),
             in_use=frozenset(last.endpoints) if last else frozenset(),
+            sick=self.sick,
             silent=self._silent,
         )
         return routing_plan.plan_routing(self._documents, placement.ledger, observed)

@@ -98,7 +98,14 @@ class Simulation:
         assert self.documents.fleet is not None
         return self.documents.fleet.name
 
-    def up(self, stack: StackName, *, refresh: bool, continue_on_error: bool = False) -> Operation:
+    def up(
+        self,
+        stack: StackName,
+        *,
+        refresh: bool,
+        continue_on_error: bool = False,
+        sick: frozenset[str] = frozenset(),
+    ) -> Operation:
         name = str(stack).removeprefix(f"{self.fleet}.")
         if name in self.slow:
             assert self.slow[name].wait(60), f"nothing ended {name}"
@@ -106,6 +113,7 @@ class Simulation:
             if self.stop_after is not None and len(self.calls) >= self.stop_after:
                 raise Stopped
             self.calls.append(name)
+            self._sick = sick
             self.refreshed |= {name} if refresh else set()
             self.continued |= {name} if continue_on_error else set()
             if name in self.failing:
@@ -303,6 +311,7 @@ class Simulation:
             serving=self._all(ServingOutputs, "serving"),
             workloads=self._all(WorkloadsOutputs, "workloads"),
             in_use=frozenset(last.endpoints),
+            sick=self._sick,
         )
         plan = routing_plan.plan_routing(self.documents, ledger, observed)
         for endpoint in plan.endpoints:

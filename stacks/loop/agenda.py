@@ -175,9 +175,7 @@ def _waits(stack: StackName, facts: Facts, running: Iterable[StackName], due: It
         return any(facts.endpoints & keys for keys in taken)
     if stack.kind not in {"placement", "workloads"}:
         return False
-    # Sick endpoints leave first, and what is found sick is looked at meanwhile; all else can wait the few seconds.
-    if facts.asked[stack].astray and not facts.leaving.get(stack):
-        return False
+    # Sick endpoints leave first, alone where processors are few; all else can wait the few seconds.
     routing = StackName(stack.fleet, "routing")
     return routing in under_way or (routing in due and not _waits(routing, facts, under_way, due))
 

@@ -27,7 +27,7 @@ from programs.outputs import (
 from programs.routing_plan import silent_clusters
 from stacks.intent import Intents
 from stacks.loop.agenda import Asked
-from stacks.loop.sight import HUB, Sight, astray_replicas, astray_routes
+from stacks.loop.sight import HUB, Sight, astray_replicas, astray_routes, sick
 from stacks.view import View
 
 VERSION = 1
@@ -97,7 +97,14 @@ def intents(world: World) -> Intents:
     seconds = spec.unreachable.withdraw_after_seconds if spec else None
     clusters = world.view.by_cluster(ClusterOutputs, "cluster")
     silent = silent_clusters(clusters, seconds, world.now) if world.now else frozenset()
-    return Intents(world.documents, world.view, world.permissions, silent)
+    made = Intents(world.documents, world.view, world.permissions, silent)
+    found = [
+        sick(made.rendering(name).replicas, outputs, world.sights[name])
+        for name, outputs in clusters.items()
+        if name in world.sights and world.sights[name].is_unwell
+    ]
+    made.sick = frozenset().union(*found)
+    return made
 
 
 class Digests:

@@ -1,7 +1,8 @@
 """Looking at clusters while the loop runs: who answers, and which of the fleet's objects are ready.
 
 Each cluster has a thread that lists, at once when a watch tells of a change and every few seconds besides. What is seen
-only decides which stacks are refreshed; nothing here decides what is desired.
+decides which stacks are refreshed, and takes endpoints of engines that do not serve out of rotation; nothing here
+decides what is desired.
 """
 
 import hashlib
@@ -24,6 +25,9 @@ WATCH_SECONDS = 240
 """After which the API server ends a watch, and it is begun again."""
 SILENT_LOOKS = 2
 """Looks in a row without an answer before a cluster counts as one that does not answer."""
+
+_SERVING = {"PodCliqueSet": "availableReplicas"}
+"""Where a kind's status counts copies that serve, unless it is called `readyReplicas`."""
 
 OnChange = Callable[[], None]
 
@@ -151,7 +155,11 @@ def _seen(kind: str, plain: Mapping[str, Any]) -> Seen:
     spec, metadata, status = (plain.get(part) or {} for part in ("spec", "metadata", "status"))
     if kind != ROUTE:
         copies = spec.get("replicas")
-        return Seen(ready=readiness_of(kind, spec, metadata, status).ready, copies=1 if copies is None else int(copies))
+        return Seen(
+            ready=readiness_of(kind, spec, metadata, status).ready,
+            copies=1 if copies is None else int(copies),
+            serving=int(status.get(_SERVING.get(kind, "readyReplicas")) or 0) if status else None,
+        )
     references = [each for rule in spec.get("rules") or () for each in rule.get("backendRefs") or ()]
     weights = frozenset((each["name"], int(each.get("weight", 1))) for each in references)
     return Seen(ready=is_accepted(status), weights=weights)

@@ -212,6 +212,7 @@ class Loop:
                 stack,
                 refresh=stack in self._held_stacks and stack.kind != "placement",
                 continue_on_error=stack.kind in {"serving", "workloads"},
+                sick=asked.intents(world).sick if stack.kind == "routing" else frozenset(),
             )
             self.view.renew(stack)
             if stack.kind != "workloads":

@@ -23,6 +23,8 @@ class Seen:
 
     ready: bool
     copies: int = 1
+    serving: int | None = None
+    """Of a workload: how many copies serve, whatever it is changing to; None where its status does not tell."""
     weights: frozenset[tuple[str, int]] = frozenset()
     """Of a route: its backends by name, each with its weight."""
 
@@ -34,6 +36,11 @@ class Sight:
     answers: bool | None = None
     objects: Mapping[str, Seen] = field(default_factory=dict)
     """By `<Kind>/<namespace>/<name>`."""
+
+    @property
+    def is_unwell(self) -> bool:
+        """Whether any object may be of a sick replica: most looks show none, and need no closer one."""
+        return self.answers is True and any(not seen.ready or seen.serving == 0 for seen in self.objects.values())
 
 
 def astray_replicas(
@@ -60,6 +67,22 @@ def astray_replicas(
         ready = all(seen is not None and seen.ready for seen in live)
         if ready is not state.ready:
             found.add(f"{entry.key} is {'ready' if ready else 'not ready'}")
+    return frozenset(found)
+
+
+def sick(rendered: Iterable[LedgerReplica], cluster: ClusterOutputs, sight: Sight) -> frozenset[str]:
+    """Replicas of which an engine serves with fewer copies than it is to have.
+
+    One that is being changed, and serves meanwhile, is not sick, nor is one that is not seen at all: the look may lack
+    it. Of those the stack's own run tells.
+    """
+    found = set()
+    for entry in rendered:
+        for engine in entry.engines:
+            kind, name = workload_name(entry.name, engine, cluster.stack)
+            seen = sight.objects.get(f"{kind}/{entry.namespace}/{name}")
+            if seen is not None and seen.serving is not None and seen.serving < engine.copies:
+                found.add(entry.key)
     return frozenset(found)
 
 

@@ -1,12 +1,14 @@
 """Where live objects are not as stacks last exported them."""
 
+from dataclasses import replace
+
 import pytest
 from states import an_engine_entry, an_entry, cluster_outputs, listed_workloads
 
 from api.names import child
 from programs.outputs import EndpointState, RoutingOutputs, ServiceBackend, ServiceState, WorkloadsOutputs
 from programs.replica_state import workload_name
-from stacks.loop.sight import ROUTE, Seen, Sight, astray_replicas, astray_routes
+from stacks.loop.sight import ROUTE, Seen, Sight, astray_replicas, astray_routes, sick
 
 ENTRY = an_entry()
 READY, STARTING = listed_workloads("us", ENTRY), listed_workloads("us", starting=[ENTRY])
@@ -92,3 +94,22 @@ def test_a_service_that_nothing_is_behind_leads_to_its_stand_in_and_one_of_many_
         endpoints={name: EndpointState(url="u", backend=name, port=80) for name in names},
     )
     assert astray_routes(many, route(weights=frozenset({("part", 17)}))) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_sick"),
+    [
+        (Seen(ready=True, serving=1), False),
+        (Seen(ready=False, serving=0), True),
+        (Seen(ready=True, copies=0, serving=0), True),
+        (Seen(ready=False, copies=3, serving=1), False),
+        (Seen(ready=False), False),
+        (None, False),
+    ],
+    ids=["serves", "does not serve", "scaled to none", "scaled up and serves", "no status yet", "not seen"],
+)
+def test_a_replica_is_sick_while_fewer_copies_serve_than_it_is_to_have(seen: Seen | None, *, is_sick: bool) -> None:
+    sight = Sight(answers=True, objects={PLACE: seen} if seen else {})
+    assert sick([ENTRY], cluster_outputs(), sight) == (frozenset({ENTRY.key}) if is_sick else frozenset())
+    assert sight.is_unwell or not is_sick, "it is looked at closely"
+    assert not replace(sight, answers=False).is_unwell, "what does not answer takes nothing out of rotation"
