@@ -38,6 +38,7 @@ def planned(
     addresses: Mapping[str, MaybeText] | None = None,
     preview: bool = False,
     silent: Collection[str] = (),
+    sick: Collection[str] = (),
 ) -> Routing:
     """Routing over entries that are all ready unless said otherwise; each cluster has an address of its own."""
     listed = [entry for entry in entries if entry not in starting] if ready is None else list(ready)
@@ -54,6 +55,7 @@ def planned(
             )
             for name in clusters
         },
+        sick=frozenset(sick),
         silent=frozenset(silent),
     )
     return plan_routing(documents_of(a_fleet(), *services, *endpoints), a_ledger(*entries), observed, preview=preview)
@@ -369,6 +371,16 @@ def test_the_order_of_entries_and_documents_changes_nothing() -> None:
         for items in shuffled:
             Random(seed).shuffle(items)
         assert planned(*shuffled[0], services=shuffled[1], endpoints=shuffled[2]) == want
+
+
+def test_a_replica_that_is_seen_sick_gives_its_share_to_the_others_whatever_was_exported() -> None:
+    west, east = an_entry("chat", "eu"), an_entry("chat", "us")
+    service = a_service("chat")
+    found = planned(west, east, services=[service], sick={east.key})
+    assert [endpoint.key for endpoint in found.endpoints] == [west.key]
+    assert [backend.endpoint.key for backend in found.routes[0].backends] == [west.key]
+    assert found.withdrawn == (east.key,)
+    assert planned(west, east, services=[service], sick={"n/other"}) == planned(west, east, services=[service])
 
 
 def test_a_cluster_silent_for_too_long_gives_its_share_to_the_others() -> None:
