@@ -3,27 +3,16 @@
 import base64
 import gzip
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
 import pytest
+from unit.programs.charts import LWS, connecting
 
-from components.charts import HelmRelease
-from components.mirrors import ChartLocation
 from programs import put_back as module
 from programs.put_back import Change, put_back, to_put_back
 
-LWS = HelmRelease(
-    key="leader-worker-set",
-    chart="lws",
-    version="v0.8.0",
-    location=ChartLocation(chart="lws"),
-    namespace="lws-system",
-    values={},
-)
 DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: lws\nspec:\n  replicas: 2\n"
 SETTINGS = (
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: lws-system\ndata:\n  mode: 0644\n"
@@ -87,14 +76,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     found = Cluster()
     found.set(COPIES, {"spec": {"replicas": 2}}, owned("helm", "spec.replicas"))
     found.set(MODE, {"data": {"mode": 420}})
-
-    @contextmanager
-    def connected(kubeconfig: str) -> Iterator[httpx2.Client]:
-        transport = httpx2.MockTransport(found.handle)
-        with httpx2.Client(transport=transport, base_url="https://cluster.example") as client:
-            yield client
-
-    monkeypatch.setattr(module, "connected", connected)
+    monkeypatch.setattr(module, "connected", connecting(found.handle))
     return found
 
 

@@ -3,28 +3,16 @@
 import base64
 import gzip
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
 import pytest
 import yaml
+from unit.programs.charts import LWS, connecting
 
-from components.charts import HelmRelease
-from components.mirrors import ChartLocation
 from programs import releases
 from programs.releases import PENDING, first_failing_object, forget_pending, remaining, unlock
-
-LWS = HelmRelease(
-    key="leader-worker-set",
-    chart="lws",
-    version="v0.8.0",
-    location=ChartLocation(chart="lws"),
-    namespace="lws-system",
-    values={},
-)
 
 
 @dataclass
@@ -63,14 +51,7 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     found = Cluster()
-
-    @contextmanager
-    def connected(kubeconfig: str) -> Iterator[httpx2.Client]:
-        transport = httpx2.MockTransport(found.handle)
-        with httpx2.Client(transport=transport, base_url="https://cluster.example") as client:
-            yield client
-
-    monkeypatch.setattr(releases, "connected", connected)
+    monkeypatch.setattr(releases, "connected", connecting(found.handle))
     return found
 
 

@@ -6,11 +6,10 @@ from typing import Any
 from builders import (
     a_class,
     a_cluster,
-    a_deployment,
     a_fleet,
-    a_service,
 )
 from states import an_entry, documents_of
+from unit.stacks.examples import AT_FIRST, WITH_CANARY
 
 from api.base import Kind
 from api.documents import FleetDocuments
@@ -31,15 +30,8 @@ def the_example(*kinds: Kind, **fleet: Any) -> FleetDocuments:
     return documents_of(a_fleet("local", deletion={"maxShare": "100%"}, **fleet), a_class(), *clusters, *kinds)
 
 
-FIRST = the_example(a_deployment("mock-demo", replicas=2), a_service("mock-demo"))
-CANARY = the_example(
-    a_deployment("mock-demo", replicas=1),
-    a_deployment("mock-demo-v2", replicas=1),
-    a_service(
-        "mock-demo",
-        entries=[(90, {"modelplane.ai/deployment": "mock-demo"}), (10, {"modelplane.ai/deployment": "mock-demo-v2"})],
-    ),
-)
+FIRST = the_example(*AT_FIRST)
+CANARY = the_example(*WITH_CANARY)
 
 
 def operations(report: PreviewReport) -> dict[str, dict[str, list[str]]]:

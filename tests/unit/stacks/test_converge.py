@@ -7,6 +7,7 @@ import pytest
 from builders import a_class, a_cluster, a_deployment, a_fleet, a_member, a_service, an_engine
 from simulation import Simulation
 from states import an_entry, documents_of
+from unit.stacks.examples import AT_FIRST, WITH_CANARY
 
 from api.base import Kind
 from api.documents import FleetDocuments
@@ -33,15 +34,8 @@ def the_example(*kinds: Kind) -> FleetDocuments:
     return documents_of(a_fleet("local"), a_class(), *clusters, *kinds)
 
 
-FIRST = the_example(a_deployment("mock-demo", replicas=2), a_service("mock-demo"))
-CANARY = the_example(
-    a_deployment("mock-demo", replicas=1),
-    a_deployment("mock-demo-v2", replicas=1),
-    a_service(
-        "mock-demo",
-        entries=[(90, {"modelplane.ai/deployment": "mock-demo"}), (10, {"modelplane.ai/deployment": "mock-demo-v2"})],
-    ),
-)
+FIRST = the_example(*AT_FIRST)
+CANARY = the_example(*WITH_CANARY)
 
 
 def test_the_first_up_of_two_clusters(run: Run) -> None:
