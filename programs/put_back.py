@@ -16,7 +16,7 @@ import pulumi
 from api.errors import ModelplaneError
 from components.charts import HelmRelease
 from programs.live_objects import changed_by_others
-from programs.releases import Plain, connected, newest_objects, path_of, resources
+from programs.releases import Plain, connected, live_object, newest_objects, path_of, resources
 
 MANAGER = "helm-modelplane"
 """Under which name fields are taken back: one that counts as Helm's."""
@@ -81,7 +81,7 @@ def _put_back(kubeconfig: str, releases: Iterable[HelmRelease]) -> Iterator[str]
             path = path_of(manifest, release.namespace, known)
             if path is None:
                 return ""  # its definition went with the cluster's
-            change = to_put_back(manifest, _live(client, path))
+            change = to_put_back(manifest, live_object(client, path))
             if change is None:
                 return ""
             where = "/".join(filter(None, (manifest["metadata"].get("namespace"), manifest["metadata"]["name"])))
@@ -95,12 +95,3 @@ def _put_back(kubeconfig: str, releases: Iterable[HelmRelease]) -> Iterator[str]
         for release in releases:
             found = newest_objects(client, release.namespace, release.name, "deployed")
             yield from filter(None, pool.map(lambda each, of=of, release=release: of(release, *each), found))
-
-
-def _live(client: httpx2.Client, path: str) -> Plain | None:
-    answer = client.get(path)
-    if answer.status_code == httpx2.codes.NOT_FOUND:
-        return None
-    answer.raise_for_status()
-    live: Plain = answer.json()
-    return live

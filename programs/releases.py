@@ -150,10 +150,30 @@ def resources(client: httpx2.Client) -> Resources:
     @cache
     def of(group: str) -> Mapping[str, Plain]:
         answer = client.get(group)
-        known = answer.json().get("resources", []) if answer.status_code == httpx2.codes.OK else []
-        return {found["kind"]: found for found in known if "/" not in found["name"]}
+        return kinds(answer.json() if answer.status_code == httpx2.codes.OK else None)
 
     return of
+
+
+def kinds(listed: Plain | None) -> Mapping[str, Plain]:
+    """Kinds of objects by name, out of what an API server lists for a group and version; subresources are none."""
+    known = (listed or {}).get("resources") or []
+    return {found["kind"]: found for found in reversed(known) if "/" not in found["name"]}
+
+
+def live_object(client: httpx2.Client, path: str) -> dict[str, Any] | None:
+    """What an API server has at a path, None where it has nothing.
+
+    Raises:
+        httpx2.HTTPError: the cluster does not answer, or refuses.
+
+    """
+    answer = client.get(path)
+    if answer.status_code == httpx2.codes.NOT_FOUND:
+        return None
+    answer.raise_for_status()
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 def path_of(manifest: Plain, namespace: str, found: Resources) -> str | None:
@@ -172,11 +192,8 @@ def _fault(client: httpx2.Client, manifest: Plain, namespace: str, found: Resour
     path = path_of(manifest, namespace, found)
     if path is None:
         return f"the cluster knows no {manifest['kind']} of {manifest['apiVersion']}"
-    answer = client.get(path)
-    if answer.status_code == httpx2.codes.NOT_FOUND:
-        return "it was not made"
-    answer.raise_for_status()
-    return _unready(manifest["kind"], answer.json())
+    live = live_object(client, path)
+    return "it was not made" if live is None else _unready(manifest["kind"], live)
 
 
 def _unready(kind: str, live: Plain) -> str:

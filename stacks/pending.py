@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import httpx2
-from lightkube.config import client_adapter
 
 from api import names
 from api.errors import ModelplaneError
-from programs.kubernetes_access import TIMEOUT_SECONDS, single_config
-from programs.releases import remaining
+from programs.releases import connected, kinds, live_object, path_of, remaining
 from stacks.events import KUBERNETES, RELEASE, STACK_TYPE
 from stacks.half_made import without_half_made_pools
 
@@ -174,11 +172,10 @@ def look_up(kubeconfig: str, manifest: Plain) -> Plain | None:
         Unsettled: the cluster does not answer, or refuses to.
 
     """
-    params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS))
     try:
-        with client_adapter.Client(single_config(kubeconfig), params) as client:
+        with connected(kubeconfig) as client:
             path = _path(client, manifest)
-            return _get(client, path) if path else None
+            return live_object(client, path) if path else None
     except (httpx2.HTTPError, OSError, ValueError, ModelplaneError) as error:
         raise Unsettled(f"its cluster does not tell: {type(error).__name__}") from None
 
@@ -272,22 +269,5 @@ def _named(entry: Plain) -> str:
 
 
 def _path(client: httpx2.Client, manifest: Plain) -> str | None:
-    """Where the API server keeps the object; None when it does not know the kind."""
-    version, kind = str(manifest["apiVersion"]), manifest["kind"]
-    group = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    known = (_get(client, group) or {}).get("resources") or []
-    resource = next((found for found in known if found["kind"] == kind and "/" not in found["name"]), None)
-    if resource is None:
-        return None
-    metadata = manifest["metadata"]
-    namespace = f"/namespaces/{metadata.get('namespace', 'default')}" if resource["namespaced"] else ""
-    return f"{group}{namespace}/{resource['name']}/{metadata['name']}"
-
-
-def _get(client: httpx2.Client, path: str) -> dict[str, Any] | None:
-    answer = client.get(path)
-    if answer.status_code == httpx2.codes.NOT_FOUND:
-        return None
-    answer.raise_for_status()
-    found: dict[str, Any] = answer.json()
-    return found
+    """Where the API server keeps the object; None when it does not know the kind, and says so."""
+    return path_of(manifest, "default", lambda group: kinds(live_object(client, group)))
