@@ -145,14 +145,12 @@ def newest_objects(client: httpx2.Client, namespace: str, name: str, status: str
 
 
 def resources(client: httpx2.Client) -> Resources:
-    """A function that gives kinds of objects by group and version, as the API server tells them; asked once each."""
+    """A function that gives kinds of objects by group and version, as the API server tells them; asked once each.
 
-    @cache
-    def of(group: str) -> Mapping[str, Plain]:
-        answer = client.get(group)
-        return kinds(answer.json() if answer.status_code == httpx2.codes.OK else None)
-
-    return of
+    It raises httpx2.HTTPError where the API server does not answer, or refuses: kinds that could not be asked for are
+    not kinds that are not there.
+    """
+    return cache(lambda group: kinds(live_object(client, group)))
 
 
 def kinds(listed: Plain | None) -> Mapping[str, Plain]:

@@ -17,7 +17,7 @@ from api.names import StackName
 from programs.kubernetes_access import connect
 from programs.live_objects import manager_of
 from programs.outputs import ClusterOutputs, GatewayOutputs, RoutingOutputs
-from programs.releases import connected, newest_objects
+from programs.releases import connected, live_object, newest_objects, path_of, resources
 from stacks.engine import Engine
 from stacks.events import KUBERNETES, RELEASE
 from stacks.findings import DriftClass, Finding, merged, of_gateway, of_release, of_state
@@ -161,12 +161,13 @@ def _release(stack: str, place: _Place, resource: Mapping[str, Any]) -> Iterator
     namespace, name = str(outputs.get("namespace")), str(outputs.get("name"))
     try:
         with connected(place.kubeconfig) as client:
-            objects = newest_objects(client, namespace, name)
-        for manifest, _ in objects:
-            metadata = manifest["metadata"]
-            live = look_up(place.kubeconfig, {**manifest, "metadata": {"namespace": namespace, **metadata}})
-            place.known.add((manifest["kind"], metadata.get("namespace", namespace), metadata["name"]))
-            yield from of_release(stack, manifest, live)
+            found = resources(client)
+            for manifest, _ in newest_objects(client, namespace, name):
+                metadata = manifest["metadata"]
+                path = path_of(manifest, namespace, found)
+                live = live_object(client, path) if path else None
+                place.known.add((manifest["kind"], metadata.get("namespace", namespace), metadata["name"]))
+                yield from of_release(stack, manifest, live)
     except (ModelplaneError, *Unreadable) as error:
         what = f"its release cannot be looked at: {type(error).__name__}"
         yield Finding(stack=stack, kind="Release", name=f"{namespace}/{name}", drift=DriftClass.UNREACHABLE, what=what)

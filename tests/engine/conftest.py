@@ -12,6 +12,7 @@ LONG = {
     "test_lost_documents",
     "test_many_kills",
     "test_moves",
+    "test_pages",
     "test_plain",
     "test_pools",
     "test_preview",

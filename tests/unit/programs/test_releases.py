@@ -23,11 +23,15 @@ class Cluster:
     objects: dict[str, Any] = field(default_factory=dict)
     deleted: list[str] = field(default_factory=list)
     status: int = 200
+    down: str = ""
+    """A path that nothing answers at for now."""
 
     def handle(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path
         if self.status != 200:
             return httpx2.Response(self.status)
+        if path == self.down:
+            return httpx2.Response(503)
         if request.method == "DELETE":
             self.deleted.append(path)
             self.secrets = [each for each in self.secrets if not path.endswith(each["metadata"]["name"])]
@@ -140,3 +144,10 @@ def test_the_first_object_in_the_way(
 
 def test_a_release_that_is_not_there_has_no_objects(cluster: Cluster) -> None:
     assert first_failing_object("k", "lws-system", "mp-lws") == ""
+
+
+def test_kinds_that_could_not_be_asked_for_are_not_taken_for_unknown_ones(cluster: Cluster) -> None:
+    cluster.objects, cluster.down = LIVE, "/apis/apps/v1"
+    cluster.release("deployed", 1, CONFIG, DEPLOYMENT)
+    with pytest.raises(httpx2.HTTPStatusError):
+        first_failing_object("k", "lws-system", "mp-lws")
