@@ -18,8 +18,8 @@ help: ## List the targets.
 demo: doctor $(SYNCED) tools ## Start a fleet on this machine and play a canary on it (2 to 4 minutes; the first time 30 more, to build the tools).
 	@$(BIN)/python -m local.demo $(ARGS)
 
-test: doctor $(SYNCED) tools ## Run every test: unit, engine, cluster, traffic (under 20 minutes; the first time 30 more, to build the tools).
-	@echo "test: unit, engine, cluster and traffic tests, under 20 minutes on two cores" >&2
+test: doctor $(SYNCED) tools ## Run every test: unit, engine, cluster, traffic (about 45 minutes on two cores; the first time 30 more, to build the tools).
+	@echo "test: unit, engine, cluster and traffic tests, about 45 minutes on two cores" >&2
 	@$(BIN)/python -m pytest $(ARGS)
 
 soak: doctor $(SYNCED) tools ## Run the long tests: moves, interrupts, the loop, previews and plain Pulumi on fleets of their own, and fifty kills (hours; kills go on where they were cut).
