@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -159,6 +160,25 @@ class Scratch:
             "items"
         ]
         return found
+
+    def status(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Whole objects of `modelplane status` by kind and name."""
+        items = self.run("status", "-o", "json").json()["items"]
+        return {(item["kind"], item["metadata"]["name"]): item for item in items}
+
+    def replicas(self) -> dict[str, str]:
+        """Cluster by replica, for those that do not retire."""
+        found = self.status().items()
+        return {name: item["spec"]["clusterName"] for (kind, name), item in found if kind == "ModelReplica"}
+
+    def places(self) -> Counter[str]:
+        """How many replicas each cluster has."""
+        return Counter(self.replicas().values())
+
+    def kill(self, cluster: str, part: str) -> None:
+        """End a process of the local fleet as a crash would."""
+        parts = self.run("local", "status", "-o", "json").json()
+        os.kill(next(it["pid"] for it in parts if (it["cluster"], it["part"]) == (cluster, part)), signal.SIGKILL)
 
     def url(self, service: str, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/ml-team/{service}/{path}"

@@ -1,6 +1,5 @@
 """Drain, undrain and scale on a real fleet: what they foresee is what happens, and documents keep their comments."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -25,11 +24,6 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
         yield scratch
 
 
-def places(fleet: Scratch) -> Counter[str]:
-    items = fleet.run("status", "-o", "json").json()["items"]
-    return Counter(item["spec"]["clusterName"] for item in items if item["kind"] == "ModelReplica")
-
-
 def test_a_dry_run_shows_the_plan_and_the_edit_and_does_nothing(fleet: Scratch) -> None:
     before = (fleet.directory / "clusters.yaml").read_text()
     done = fleet.run("drain", EAST, "--dry-run")
@@ -42,7 +36,7 @@ def test_a_dry_run_shows_the_plan_and_the_edit_and_does_nothing(fleet: Scratch) 
 def test_a_drain_with_room_moves_and_loses_no_request(fleet: Scratch) -> None:
     done = fleet.run("drain", EAST, "--wait", "3m")
     assert done.code == 0, done.err
-    assert places(fleet) == {WEST: 2}
+    assert fleet.places() == {WEST: 2}
     assert fleet.objects(EAST, "deployments", "-l", "modelplane.ai/fleet=demo") == []
     assert COMMENT in (fleet.directory / "clusters.yaml").read_text()
     assert fleet.count(20) == {"mock-demo": 20}
@@ -55,29 +49,29 @@ def test_a_drain_without_room_writes_nothing_and_says_why(fleet: Scratch) -> Non
     assert "ml-team/mock-demo would be short" in done.out
     assert "modelplane.ai/drain" in done.out
     assert (fleet.directory / "clusters.yaml").read_text() == before
-    assert places(fleet) == {WEST: 2}
+    assert fleet.places() == {WEST: 2}
 
 
 def test_an_undrain_brings_nothing_back_by_itself(fleet: Scratch) -> None:
     done = fleet.run("undrain", EAST, "--wait", "3m")
     assert done.code == 0, done.err
     assert "modelplane.ai/drain" not in (fleet.directory / "clusters.yaml").read_text()
-    assert places(fleet) == {WEST: 2}
+    assert fleet.places() == {WEST: 2}
 
 
 def test_scaling_up_and_down_through_the_command(fleet: Scratch) -> None:
     up = fleet.run("scale", "deployment/mock-demo", "--replicas", "3", "--wait", "3m")
     assert up.code == 0, up.err
-    assert places(fleet) == {WEST: 2, EAST: 1}
+    assert fleet.places() == {WEST: 2, EAST: 1}
     text = (fleet.directory / "mock-demo.yaml").read_text()
     assert "replicas: 3" in text
     assert "# One model, two whole copies" in text
     short = fleet.run("scale", "deployment/mock-demo", "--replicas", "4", "--wait", "10s")
     assert short.code == 20, short.err
-    assert places(fleet) == {WEST: 2, EAST: 1}
+    assert fleet.places() == {WEST: 2, EAST: 1}
     down = fleet.run("scale", "deployment/mock-demo", "--replicas", "1", "--wait", "3m")
     assert down.code == 0, down.err
-    assert sum(places(fleet).values()) == 1, "two of three went: the command names them to the guard itself"
+    assert sum(fleet.places().values()) == 1, "two of three went: the command names them to the guard itself"
 
 
 def test_what_the_documents_refuse_is_not_left_written(fleet: Scratch) -> None:
@@ -89,11 +83,11 @@ def test_what_the_documents_refuse_is_not_left_written(fleet: Scratch) -> None:
 
 
 def test_force_empties_a_cluster_whatever_it_costs(fleet: Scratch) -> None:
-    held = next(iter(places(fleet)))
+    held = next(iter(fleet.places()))
     other = EAST if held == WEST else WEST
     assert fleet.run("drain", other, "--wait", "2m").code == 0, "nothing is there"
     refused = fleet.run("drain", held)
     assert refused.code == 20
     forced = fleet.run("drain", held, "--force", "--wait", "2m")
     assert forced.code == 20, forced.err
-    assert places(fleet) == {}
+    assert fleet.places() == {}

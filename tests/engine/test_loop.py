@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -211,11 +210,9 @@ def test_a_damaged_directory_deletes_nothing_and_the_loop_recovers(fleet: Loopin
 
 
 def test_a_dead_api_server_holds_nobody_up_and_is_caught_up_with(fleet: Looping) -> None:
-    parts = fleet.run("local", "status", "-o", "json").json()
-    server = next(it["pid"] for it in parts if (it["cluster"], it["part"]) == (EAST, "kube-apiserver"))
     file = fleet.directory / "mock-demo.yaml"
     with fleet.looping("--interval", "5s", "--drift-interval", "40s"):
-        os.kill(server, signal.SIGKILL)
+        fleet.kill(EAST, "kube-apiserver")
         until(lambda: f"cluster {EAST} does not answer" in fleet.told() or dead(fleet), "it to be noticed", fleet.told)
         file.write_text(re.sub(r"token-interval: \d+ms", "token-interval: 50ms", file.read_text()))
         until(lambda: intervals(fleet, WEST) == {"50ms"}, "the other cluster to follow", fleet.told)

@@ -4,9 +4,7 @@ The fleet has room for three replicas: two nodes on gpu-eu-west, one on gpu-us-e
 """
 
 import json
-import os
 import re
-import signal
 import threading
 import time
 from collections import Counter
@@ -33,20 +31,6 @@ class Fleet(Scratch):
             return document
 
         self.edit("InferenceCluster", cluster, change)
-
-    def status(self) -> dict[tuple[str, str], dict[str, Any]]:
-        items = self.run("status", "-o", "json").json()["items"]
-        return {(item["kind"], item["metadata"]["name"]): item for item in items}
-
-    def replicas(self) -> dict[str, str]:
-        """Cluster by replica, for those that do not retire."""
-        return {
-            name: item["spec"]["clusterName"] for (kind, name), item in self.status().items() if kind == "ModelReplica"
-        }
-
-    def part(self, cluster: str, part: str) -> int:
-        parts = self.run("local", "status", "-o", "json").json()
-        return next(it["pid"] for it in parts if (it["cluster"], it["part"]) == (cluster, part))
 
     @contextmanager
     def requests_flowing(self) -> Iterator["Flow"]:
@@ -192,8 +176,8 @@ def test_a_dead_cluster_hurts_nobody_and_a_bad_template_stops_at_one(fleet: Flee
     fleet.edit("ModelDeployment", "mock-demo", lambda it: it["spec"].update(replicas=3) or it)
     fleet.edit("ModelService", "mock", lambda it: it["spec"].update(endpoints=BOTH) or it)
     assert up(fleet).code == 0
-    assert Counter(fleet.replicas().values()) == {WEST: 2, EAST: 1}
-    os.kill(fleet.part(EAST, "kube-apiserver"), signal.SIGKILL)
+    assert fleet.places() == {WEST: 2, EAST: 1}
+    fleet.kill(EAST, "kube-apiserver")
     annotate(fleet, CRASH)
     bad = fleet.run("up", "-o", "json", "--wait", "25s")
     assert bad.code == 9, bad.err
@@ -202,7 +186,7 @@ def test_a_dead_cluster_hurts_nobody_and_a_bad_template_stops_at_one(fleet: Flee
     found = readiness(fleet)
     west = [name for name, cluster in fleet.replicas().items() if cluster == WEST]
     assert sorted(found[name] for name in west) == ["False", "True"], "the roll stopped at the first"
-    assert Counter(fleet.replicas().values()) == {WEST: 2, EAST: 1}, "nothing was re-placed"
+    assert fleet.places() == {WEST: 2, EAST: 1}, "nothing was re-placed"
     assert before["deployments"]["ml-team/mock-demo"]["wanted"] == 3
 
     annotate(fleet, {"example.com/release": "2"})

@@ -1,9 +1,6 @@
 """Pages typed in one shell as they stand there, on a fleet that is up: day two, drift, a canary, moving, deleting."""
 
-import os
 import re
-import signal
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,10 +36,6 @@ class Reader:
         assert missing(at(self.address, shown), seen) == [] if shown else True, (command, seen)
         return seen.out + seen.err
 
-    def places(self) -> Counter[str]:
-        items = self.fleet.run("status", "-o", "json").json()["items"]
-        return Counter(item["spec"]["clusterName"] for item in items if item["kind"] == "ModelReplica")
-
     def drop(self, cluster: str) -> str:
         """Take a cluster out of the documents; what the file was."""
         file = self.fleet.directory / "clusters.yaml"
@@ -75,14 +68,14 @@ def test_a_cluster_is_emptied_and_nothing_comes_back_by_itself(reader: Reader) -
     assert [command.split()[1] for command, _ in steps] == ["drain", "drain", "undrain"]
     for command, shown in steps:
         reader.type(command, shown)
-        assert reader.places() == {WEST: 2}, command
+        assert reader.fleet.places() == {WEST: 2}, command
 
 
 def test_a_deployment_is_scaled_and_parked(reader: Reader) -> None:
     for command, shown in typed(DAY_TWO, "Scale"):
         reader.type(command, shown)
-        assert reader.places().total() == int(re.findall(r"--replicas (\d)", command)[0]), command
-    assert reader.places() == {WEST: 1, EAST: 1}
+        assert reader.fleet.places().total() == int(re.findall(r"--replicas (\d)", command)[0]), command
+    assert reader.fleet.places() == {WEST: 1, EAST: 1}
     assert reader.fleet.count(4) == {"mock-demo": 4}
 
 
@@ -122,9 +115,9 @@ def test_more_than_a_share_goes_only_by_its_digest(reader: Reader) -> None:
     [page] = set(DIGEST.findall(shown))
     said = reader.type(refused, shown.replace(page, "…"))
     [digest] = set(DIGEST.findall(said))
-    assert reader.places().total() == 2
+    assert reader.fleet.places().total() == 2
     reader.type(allowed.replace(page, digest))
-    assert reader.places().total() == 0
+    assert reader.fleet.places().total() == 0
 
 
 def test_a_cluster_goes_once_it_is_named_and_is_forgotten_when_it_is_dead(reader: Reader) -> None:
@@ -132,23 +125,22 @@ def test_a_cluster_goes_once_it_is_named_and_is_forgotten_when_it_is_dead(reader
     path = reader.fleet.directory / "mock-demo.yaml"
     path.write_text(path.read_text().replace("replicas: 0", "replicas: 2"))
     reader.type("modelplane up --wait 3m")
-    assert reader.places() == {WEST: 1, EAST: 1}
+    assert reader.fleet.places() == {WEST: 1, EAST: 1}
 
     whole = reader.drop(EAST)
     reader.type(deleted)
-    assert reader.places() == {WEST: 2}
+    assert reader.fleet.places() == {WEST: 2}
     assert reader.fleet.objects(EAST, "deployments,gateways,httproutes") == []
 
     (reader.fleet.directory / "clusters.yaml").write_text(whole)
     reader.type("modelplane scale deployment/mock-demo --replicas 3 --wait 3m")
-    assert reader.places() == {WEST: 2, EAST: 1}
-    parts = reader.fleet.run("local", "status", "-o", "json").json()
-    os.kill(next(it["pid"] for it in parts if (it["cluster"], it["part"]) == (EAST, "kube-apiserver")), signal.SIGKILL)
+    assert reader.fleet.places() == {WEST: 2, EAST: 1}
+    reader.fleet.kill(EAST, "kube-apiserver")
     reader.drop(EAST)
     reader.type("modelplane up > /dev/null; test $? -eq 26")
-    assert reader.places() == {WEST: 2, EAST: 1}, "held"
+    assert reader.fleet.places() == {WEST: 2, EAST: 1}, "held"
     reader.type(f"{forgotten.partition('#')[0]}; test $? -eq 20")
-    assert reader.places() == {WEST: 2}, "one of three has no place any more"
+    assert reader.fleet.places() == {WEST: 2}, "one of three has no place any more"
     assert not [name for name in held_resources(reader.fleet.directory) if EAST in name]
     assert reader.fleet.count(4) == {"mock-demo": 4}
     reader.type("modelplane destroy --yes")

@@ -39,13 +39,6 @@ class Fleet(Scratch):
         conditions = {each["type"]: each for each in self.replica(deployment, cluster)["status"]["conditions"]}
         return conditions["ModelReady"]["status"], conditions["ModelReady"].get("message", "")
 
-    def places(self) -> set[tuple[str, str]]:
-        """Every replica with its cluster."""
-        items = self.run("status", "-o", "json").json()["items"]
-        return {
-            (item["metadata"]["name"], item["spec"]["clusterName"]) for item in items if item["kind"] == "ModelReplica"
-        }
-
     def engines(self) -> Pods:
         """UIDs of engines' pods by name, on both clusters."""
         return {
@@ -108,14 +101,14 @@ TROUBLE = {"crash": "CrashLoopBackOff", "true": "NotReady"}
 @pytest.mark.parametrize(("how", "said"), TROUBLE.items(), ids=["a crash", "never ready"])
 def test_an_engine_in_trouble_leaves_the_rotation_and_nothing_else_happens(fleet: Fleet, how: str, said: str) -> None:
     """D14: a run ends within its bound, however long an engine takes."""
-    places, engines = fleet.places(), fleet.engines()
+    places, engines = fleet.replicas(), fleet.engines()
     up = shaken(fleet, how)
     assert up.code == STILL_STARTING, up.err
     status, message = fleet.ready("mock-demo", EAST)
     assert (status, said in message) == ("False", True), message
     assert fleet.ready("mock-demo", WEST)[0] == "True"
     assert fleet.answering() == {fleet.engine(WEST)}
-    assert fleet.places() == places
+    assert fleet.replicas() == places
     assert fleet.engines() == engines
     recovered(fleet)
     assert fleet.engines() == engines
@@ -123,7 +116,7 @@ def test_an_engine_in_trouble_leaves_the_rotation_and_nothing_else_happens(fleet
 
 def test_a_claim_that_cannot_be_allocated_is_told_and_moves_nothing(fleet: Fleet) -> None:
     """D19: the node lost its devices, and the pod that claims them is made anew."""
-    places = fleet.places()
+    places = fleet.replicas()
     names = [each["metadata"]["name"] for each in fleet.objects(EAST, "resourceslices")]
     fleet.kubectl(EAST, "delete", "resourceslice", *names)
     fleet.kubectl(EAST, "delete", "pod", "-n", "ml-team", fleet.engine(EAST))
@@ -133,8 +126,8 @@ def test_a_claim_that_cannot_be_allocated_is_told_and_moves_nothing(fleet: Fleet
     status, message = fleet.ready("mock-demo", EAST)
     assert (status, "claim" in message) == ("False", True), message
     assert fleet.answering() == {fleet.engine(WEST)}
-    assert fleet.places() == places
+    assert fleet.replicas() == places
 
     assert fleet.run("local", "up").code == 0
     recovered(fleet)
-    assert fleet.places() == places
+    assert fleet.replicas() == places
