@@ -24,9 +24,9 @@ from api.documents import FleetDocuments
 from api.names import CLUSTER_STACKS, StackName
 from stacks.environment import PROJECT
 from stacks.events import STACK_TYPE
+from stacks.exported import exports_secrets, stack_outputs
 from stacks.loop.agenda import Done
 from stacks.loop.backend import state_of
-from stacks.pending import exports_secrets, stack_outputs
 
 COLUMNS = (
     "clusters",

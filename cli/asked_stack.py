@@ -45,12 +45,7 @@ class Asked:
     stack: "StackName | None"
 
     def pulumi(self) -> "Pulumi":
-        """What reads them.
-
-        Raises:
-            MissingTool: there is no Pulumi CLI.
-
-        """
+        """What reads them."""
         from stacks.state import Pulumi
 
         return Pulumi(self.environment)
@@ -68,7 +63,7 @@ def asked(fleet: Sequence[Path] | None, word: str | None) -> Asked:
     from cli.fleet import fleet_of, load_leniently, place_of
     from stacks.environment import environment_of
     from stacks.records import stack_named
-    from stacks.state import has_state
+    from stacks.state import Pulumi, has_state
 
     place = place_of(fleet)
     documents = load_leniently(place)
@@ -76,9 +71,6 @@ def asked(fleet: Sequence[Path] | None, word: str | None) -> Asked:
     environment = environment_of(place.directory)
     known: list[StackName] = []
     if has_state(environment):
-        from stacks.engine import Engine
-
-        found = Engine(environment, documents).stacks()
-        known = sorted((stack for stack in found if stack.fleet == name), key=str)
+        known = sorted((stack for stack in Pulumi(environment).stacks() if stack.fleet == name), key=str)
     stack = stack_named(word, name, dict.fromkeys(known)) if word is not None else None
     return Asked(fleet=name, environment=environment, known=known, stack=stack)

@@ -17,7 +17,7 @@ from cli.options import Output
 from cli.printing import data, print_plain, say, table
 from cli.progress import Clock, Progress
 from cli.summary import closing, print_failures, summary
-from programs import Permissions
+from programs.context import Permissions
 from scheduler.snapshot import DeploymentKey
 from stacks import state
 from stacks.converge import Options, Pass
@@ -129,7 +129,7 @@ def _outputs(environment: Environment, documents: FleetDocuments) -> FleetOutput
     """
     if not state.has_state(environment):
         return FleetOutputs()
-    outputs, problems = state.observe(Engine(environment, documents), fleet_of(documents).name)
+    outputs, problems = state.observe(environment, fleet_of(documents).name)
     if problems:
         raise problems[0]
     return outputs

@@ -32,7 +32,7 @@ def describe(
     all_namespaces: AllNamespaces = False,  # noqa: FBT002 - a flag of the command line
     selector: Labels = None,
 ) -> None:
-    """Show objects in full: document, status, conditions with their reasons, and the replicas that belong to them.
+    """Show objects in full, with conditions and what belongs to them.
 
     No cluster is asked: it is what the last `up` left. Of a Secret only the sizes of its values are shown.
 

@@ -55,7 +55,7 @@ def destroy(
     if state.has_state(environment):
         engine = Engine(environment, documents, debug=say if debug else None, say=say)
         with pass_lock(environment.folder, say):
-            held = state.held(engine, name)
+            held = state.held(engine.environment, name)
             if held and not yes:
                 _ask(name, held)
             shown = Progress(f"{name}: destroy", map(str, held), engine.under_way.now)

@@ -22,8 +22,9 @@ def doctor(
     ] = False,
     output: OutputFormat = Output.TABLE,
 ) -> None:
-    """Check machine, programs, documents, credentials, backend and clusters; what fails is told with its fix.
+    """Check machine, programs, documents, backend and clusters.
 
+    Credentials are checked as well, and what fails is told with its fix.
     API servers are asked for one object; nothing is written, and no value of a secret is shown. Exit 1 when something
     fails.
 

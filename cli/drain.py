@@ -27,10 +27,11 @@ def drain(
     wait: Wait = None,
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
-    """Move everything off a cluster: plan, taint its document, and bring the fleet up.
+    """Move everything off a cluster, by a taint in its document.
 
-    Where something would find no place nothing is written, and the exit code is 20. Replicas with room elsewhere are
-    there before those here go. The document keeps its comments.
+    The plan comes first; then the document is edited and the fleet brought up. Where something would find no place
+    nothing is written, and the exit code is 20. Replicas with room elsewhere are there before those here go. The
+    document keeps its comments.
 
     Example: modelplane drain gpu-us-east -f examples/local --dry-run
     """
@@ -59,7 +60,7 @@ def undrain(
     wait: Wait = None,
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
-    """Let a drained cluster take replicas again; nothing moves back by itself.
+    """Let a drained cluster take replicas; nothing moves by itself.
 
     What found no place while it was drained finds one now.
 

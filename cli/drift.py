@@ -21,9 +21,10 @@ def drift(
     parallel: Parallel = 3,
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
-    """Find what others changed: objects, charts' objects, weights of routes. Nothing is written.
+    """Find what others changed; nothing is written.
 
-    Exit 23 when something is found. To set it right: modelplane reconcile --once --only STACK, or up.
+    Looked at are objects, those of charts, and weights of routes. Exit 23 when something is found. To set it right:
+    modelplane reconcile --once --only STACK, or up.
 
     Example: modelplane drift -f examples/local -o json
     """

@@ -39,7 +39,7 @@ def explain(
     observed: Observed = None,
     output: OutputFormat = Output.TABLE,
 ) -> None:
-    """Say what a kind or a field of it means, or why replicas are where they are.
+    """Say what a kind or field means, or why replicas are placed so.
 
     A name such as modeldeployment.spec.template shows type, limits, default and meaning of a field and of what is
     below it. A deployment, written deployment/NAME or deployment/NAMESPACE/NAME, shows its placement: why each cluster

@@ -97,9 +97,8 @@ def _changes(documents: FleetDocuments) -> Iterator[Problem]:
     if not state.has_state(environment):
         return
     from programs.deployed import deployed
-    from stacks.engine import Engine
 
-    outputs, unreadable = state.observe(Engine(environment, documents), fleet_of(documents).name)
+    outputs, unreadable = state.observe(environment, fleet_of(documents).name)
     if unreadable:
         raise unreadable[0]
     yield from check_against(documents, deployed(outputs.clusters, outputs.placement))

@@ -36,7 +36,7 @@ def graph(
         Path | None, typer.Option("--file", metavar="FILE", help="Write it there.", show_default="standard output")
     ] = None,
 ) -> None:
-    """Draw the fleet: gateway, services, endpoints, replicas, pools and their devices.
+    """Draw the fleet, from the gateway to pools and their devices.
 
     Drawn from what the last `up` left; no cluster is asked. The page needs no network and holds no secret. Click a
     thing, or reach it with Tab and Enter, to see why it is there.

@@ -19,7 +19,7 @@ def history(
     most: Annotated[int, typer.Option("--last", metavar="N", min=1, max=1000, help="How many operations.")] = 20,
     output: OutputFormat = Output.TABLE,
 ) -> None:
-    """Show the last operations on stacks, the newest first, as the backend has recorded them.
+    """Show the last operations on stacks, the newest first.
 
     Operations of plain Pulumi count as well; looks, previews and what changed nothing else than the state's own times
     are no operations or have no changes.

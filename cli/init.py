@@ -33,7 +33,7 @@ def init(
         typer.Option("--cluster", help="The first cluster: on this machine, one of your own, or made on a cloud."),
     ] = From.LOCAL,
 ) -> None:
-    """Write a small fleet to start from: one cluster, one model, one URL.
+    """Write a small fleet: one cluster, one model, one URL.
 
     Nothing that is there is overwritten. What is written is checked as `validate` does, and the next commands are
     printed.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Run the Existing clusters of a fleet and its hub on this machine.",
+    help="Run a fleet's Existing clusters and its hub on this machine.",
 )
 
 
@@ -120,7 +120,7 @@ def shell(
     traffic: Traffic = False,  # noqa: FBT002  a flag
     command: Command = "",
 ) -> None:
-    """Open a shell in which kubectl talks to a cluster of the local fleet.
+    """Open a shell where kubectl talks to one of its clusters.
 
     Example: modelplane local shell gpu-us-east -c "kubectl get pods -A"
     """

@@ -24,10 +24,10 @@ def logs(
     ] = 1,
     output: OutputFormat = Output.TABLE,
 ) -> None:
-    """Show what the engine and its providers said during the last operation on each stack.
+    """Show what the engine said during the last operations.
 
-    It is kept beside the fleet, in .modelplane/logs, by the machine that ran the operation: 20 operations of each
-    stack. Secrets are not in it.
+    Its providers are heard as well. It is kept beside the fleet, in .modelplane/logs, by the machine that ran the
+    operation: 20 operations of each stack. Secrets are not in it.
 
     Example: modelplane logs -f examples/local
     """

@@ -27,10 +27,10 @@ def outputs(
     ] = False,
     output: OutputFormat = Output.TABLE,
 ) -> None:
-    """Show what a stack exported last; secrets are hidden unless they are asked for.
+    """Show what a stack exported last, secrets hidden.
 
-    Names of outputs are state and do not change between releases. One that is named is printed alone, texts without
-    quotes, as a script needs it.
+    Secrets are shown with --show-secrets. Names of outputs are state and do not change between releases. One that is
+    named is printed alone, texts without quotes, as a script needs it.
 
     Example: modelplane outputs demo.gateway address
     """

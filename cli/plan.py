@@ -25,7 +25,7 @@ def plan(
     ] = None,
     output: OutputFormat = Output.TABLE,
 ) -> None:
-    """Show where replicas would be, and what would give those a place that have none.
+    """Show where replicas would be, and what would make room.
 
     Decided from the documents and from what the last `up` left; no engine runs, no cluster is called and nothing is
     written. Exit 20 when something finds no place.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from api.errors import InvocationError
 from cli.observed import write
 from cli.printing import say
-from programs import Permissions
+from programs.context import Permissions
 
 if TYPE_CHECKING:
     from api.documents import FleetDocuments

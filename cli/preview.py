@@ -40,7 +40,7 @@ def preview(
     rebuild_ledger: RebuildLedger = False,  # noqa: FBT002 - a flag of the command line
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
-    """Show what `up` would change: resources, replicas and weights, with what it would end in.
+    """Show what `up` would change: resources, replicas, weights.
 
     Compared is with what was applied last: unless --refresh is given no cluster is called; nothing is written, and a
     fleet can be previewed before its clusters or credentials are there. What only `up` can tell is shown as unknown.
@@ -57,7 +57,7 @@ def preview(
     from cli.report.from_preview import preview_page
     from cli.report.writing import beside, formats_of, render, write_reports
     from cli.summary import print_failures
-    from programs import Permissions
+    from programs.context import Permissions
     from programs.preflight import refuse_unsupported
     from stacks.environment import environment_of
     from stacks.interrupt import interruptible

@@ -23,7 +23,7 @@ def rbac(
     ] = None,
     fleet: FleetPaths = None,
 ) -> None:
-    """Print the least that Modelplane must be allowed on a cluster, as a ClusterRole.
+    """Print the least it must be allowed on a cluster, a ClusterRole.
 
     It follows from the documents: charts can only be installed by somebody who may do everything, so a cluster that
     brings its charts along asks for far less. Bind it to the user of the kubeconfig, on that cluster.

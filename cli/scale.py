@@ -25,9 +25,10 @@ def scale(
     wait: Wait = None,
     debug: Debug = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
-    """Scale a deployment: plan, edit its document, and bring the fleet up.
+    """Change how many replicas a deployment has, by its document.
 
-    The document keeps its comments. The exit code is 20 where not all find a place.
+    The plan comes first; then the document is edited, which keeps its comments, and the fleet brought up. The exit
+    code is 20 where not all find a place.
 
     Example: modelplane scale deployment/mock-demo --replicas 1 -f examples/local --dry-run
     """

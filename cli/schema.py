@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def schema(kind: KindName = None, directory: Directory = None, output: FormOption = Form.JSON) -> None:
-    """Print the JSON schema of a kind, or one for editors that knows every kind.
+    """Print the JSON schema of a kind, or of all for editors.
 
     In an editor with yaml-language-server begin a file with
     # yaml-language-server: $schema=modelplane.json

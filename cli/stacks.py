@@ -92,11 +92,7 @@ def stacks(
     documents = load_leniently(place)
     name = fleet_of(documents).name
     environment = environment_of(place.directory)
-    held = {}
-    if state.has_state(environment):
-        from stacks.engine import Engine
-
-        held = state.held(Engine(environment, documents), name)
+    held = state.held(environment, name) if state.has_state(environment) else {}
     wanted = fleet_stacks(name, documents.clusters)
     known = [*wanted, *(stack for stack in held if stack not in wanted)]
     if output is StacksOutput.TABLE:

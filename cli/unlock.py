@@ -29,9 +29,10 @@ def unlock(
     output: OutputFormat = Output.TABLE,
     yes: Yes = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
-    """Show who holds the locks of a fleet, and since when, and break them once that is confirmed.
+    """Show who holds locks and since when, and break them if asked.
 
-    A lock whose process still lives on this machine is never broken: stop the process instead.
+    They are broken once that is confirmed. A lock whose process still lives on this machine is never broken: stop
+    the process instead.
 
     Example: modelplane unlock -f examples/local --yes
     """

@@ -65,7 +65,7 @@ def up(
     from cli.report.from_pass import pass_page
     from cli.report.writing import beside, formats_of, render, write_reports
     from cli.summary import closing, print_failures, summary
-    from programs import Permissions
+    from programs.context import Permissions
     from stacks.converge import Options, Pass
     from stacks.engine import Engine
     from stacks.environment import environment_of

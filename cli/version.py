@@ -8,8 +8,30 @@ PROGRAMS = ("pulumi", "pulumi-resource-kubernetes")
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command, and the option that others have for it."""
     app.command("version")(version)
+    app.callback()(_options)
+
+
+def _options(
+    asked: bool = typer.Option(  # noqa: FBT001 - a flag of the command line
+        False,  # noqa: FBT003 - the same
+        "--version",
+        help="Print the version and exit; `modelplane version` tells more.",
+        is_eager=True,
+        callback=lambda asked: _print_version() if asked else None,
+    ),
+) -> None:
+    """Take what is asked of the program as a whole."""
+
+
+def _print_version() -> None:
+    from importlib.metadata import version as version_of
+
+    from cli.printing import data
+
+    data(f"modelplane {version_of('modelplane')}")
+    raise typer.Exit
 
 
 def version(output: OutputFormat = Output.TABLE) -> None:

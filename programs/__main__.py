@@ -13,8 +13,8 @@ from api.documents import FleetDocuments
 from api.errors import InvalidFleet, InvocationError, Severity
 from api.loader import ignores_unknown, load
 from api.names import StackName
-from programs import Context, edge, run
-from programs.context import configured_permissions
+from programs.context import Context, configured_permissions, edge
+from programs.registry import run
 from scheduler.cel import compile_error
 
 

@@ -15,8 +15,9 @@ from api.errors import InvalidFleet, InvocationError, ModelplaneError
 from api.fleets import Fleet
 from components.charts import Mirrors
 from components.kubernetes_objects import OFFLINE_KUBECONFIG
+from programs.engine_reader import engine_reader
 from programs.outputs import Outputs
-from programs.reading import StackReader, engine_reader, read
+from programs.reading import StackReader, read
 
 Model = TypeVar("Model", bound=Outputs)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 CREATE, UPDATE, REPLACE, DELETE, SAME = "create", "update", "replace", "delete", "same"
 CHANGES = (CREATE, UPDATE, REPLACE, DELETE)
 
-_STACK_TYPE = "pulumi:pulumi:Stack"
-_ENGINES_OWN = (_STACK_TYPE, "pulumi:providers:")
+STACK_TYPE = "pulumi:pulumi:Stack"
+_ENGINES_OWN = (STACK_TYPE, "pulumi:providers:")
 """Entries that stand for no resource: a stack's for itself, and providers."""
 
 _MEANT: Mapping[str, str] = {

@@ -17,7 +17,7 @@ from api.documents import FleetDocuments
 from api.errors import DeletionRefused, ModelplaneError
 from api.names import StackName
 from api.terms import Stack
-from programs import Permissions
+from programs.context import Permissions
 from programs.ledger import template_hash
 from programs.outputs import (
     ClusterOutputs,

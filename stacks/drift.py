@@ -5,11 +5,12 @@ Values are told of the number of copies alone: any other field may hold what mus
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from pulumi.automation.events import StepEventMetadata
+from typing import TYPE_CHECKING, Any
 
 from programs.live_objects import COPIES, manager_of
+
+if TYPE_CHECKING:
+    from pulumi.automation.events import StepEventMetadata
 
 KUBERNETES = "kubernetes:"
 GONE = "gone"
@@ -40,7 +41,7 @@ class Drift:
         return {key: value for key, value in vars(self).items() if value not in (None, "")}
 
 
-def drift_of(told: StepEventMetadata) -> Iterator[Drift]:
+def drift_of(told: "StepEventMetadata") -> Iterator[Drift]:
     """What one step of a refresh found."""
     if not told.type.startswith(KUBERNETES) or told.old is None:
         return

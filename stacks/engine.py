@@ -14,10 +14,11 @@ import pulumi
 from pulumi import automation
 from pulumi.automation import errors as engine_errors
 
-import programs
 from api.documents import FleetDocuments
 from api.errors import Cancelled, ModelplaneError, UnreadableStack
-from api.names import StackName, parse_stack_name
+from api.names import StackName
+from programs import registry
+from programs.context import Context, Permissions
 from programs.planned import Captured, capture
 from programs.reading import whole_numbers
 from stacks.changes import counts
@@ -25,13 +26,15 @@ from stacks.charts import chart_failure
 from stacks.command import EngineKilled, RunningEngines
 from stacks.environment import BACKEND, PROJECT, Environment, plugin_variables
 from stacks.events import LOOK, REFRESH, Watch, first_line
+from stacks.exported import exports_secrets, stack_outputs, stacks_listed
 from stacks.interrupt import Stop
 from stacks.journal import journaled
 from stacks.lean import LeanStack, pulumi_command
 from stacks.loop.backend import state_of
 from stacks.operation import GO_ON, Operation, OperationFailed, ProgramBug, not_begun
-from stacks.pending import exports_secrets, kubeconfigs_of, stack_outputs
+from stacks.pending import kubeconfigs_of
 from stacks.recovery import Recovery
+from stacks.state import unreadable_backend
 from stacks.under_way import UnderWay
 
 
@@ -48,7 +51,7 @@ class Engine:
     ) -> None:
         self.environment = environment
         self.documents = documents
-        self.permissions = programs.Permissions()
+        self.permissions = Permissions()
         self.under_way = UnderWay()
         self._stop = Stop()
         self._running = RunningEngines()
@@ -78,7 +81,7 @@ class Engine:
     ) -> Operation:
         """Bring one stack up; the stack is made when it does not exist. `sick` is `programs.Context.sick`."""
         caught: list[ModelplaneError] = []
-        context = programs.Context(
+        context = Context(
             documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions, sick=sick
         )
 
@@ -98,7 +101,7 @@ class Engine:
         return self._perform(stack, "up", run, caught)
 
     def preview(
-        self, stack: StackName, context: programs.Context, take: Callable[[Captured], None], *, refresh: bool = False
+        self, stack: StackName, context: Context, take: Callable[[Captured], None], *, refresh: bool = False
     ) -> Operation:
         """Preview one stack with a context of the caller's; `take` is given its planned outputs.
 
@@ -218,18 +221,9 @@ class Engine:
         """
         result = self._run("stack", "ls", "--json", "--project", PROJECT)
         if not isinstance(result, str):
-            raise UnreadableStack(
-                f"the backend {self._variables[BACKEND]} cannot be read: {first_line(str(result))}",
-                hint=f"check {BACKEND} and its credentials",
-            )
-        found: dict[StackName, int] = {}
-        for entry in json.loads(result):
-            try:
-                name = parse_stack_name(entry["name"])
-            except ValueError:
-                continue
-            found[name] = entry.get("resourceCount") or 0
-            self._existing.add(str(name))
+            raise unreadable_backend(self.environment, first_line(str(result)))
+        found = stacks_listed(result)
+        self._existing.update(map(str, found))
         return found
 
     def _told(self, stack: StackName, *arguments: str) -> None:
@@ -325,7 +319,7 @@ class Engine:
 
 
 def _inline(
-    context: programs.Context,
+    context: Context,
     stack: StackName,
     caught: list[ModelplaneError],
     after: Callable[[], None] = lambda: None,
@@ -334,7 +328,7 @@ def _inline(
 
     def inline() -> None:
         try:
-            programs.run(context)
+            registry.run(context)
         except pulumi.RunError as error:
             if isinstance(error.__cause__, ModelplaneError):
                 caught.append(error.__cause__)

@@ -6,10 +6,9 @@ from typing import Any
 
 from pulumi.automation.events import EngineEvent, StepEventMetadata
 
-from stacks.changes import SAME, Step, net, step_of
+from stacks.changes import SAME, STACK_TYPE, Step, net, step_of
 from stacks.drift import Drift, drift_of
 
-STACK_TYPE = "pulumi:pulumi:Stack"
 KUBERNETES = "kubernetes:"
 RELEASE = "kubernetes:helm.sh/v3:Release"
 _COLOR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")

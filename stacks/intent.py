@@ -5,8 +5,9 @@ from typing import Any
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused
 from api.names import StackName
-from programs import Permissions, placement_plan, routing_plan
+from programs import placement_plan, routing_plan
 from programs.cache_plan import is_staged
+from programs.context import Permissions
 from programs.ledger import content_hash, template_hash
 from programs.outputs import (
     ClusterOutputs,

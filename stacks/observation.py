@@ -7,8 +7,8 @@ Clusters are as their documents declare them now, with what was last seen of the
 from dataclasses import dataclass, field
 
 from api.documents import FleetDocuments
-from programs import Permissions
 from programs.cluster import declared_outputs
+from programs.context import Permissions
 from programs.placement import with_ledger
 from programs.placement_plan import Observed, snapshot_of
 from programs.probe import as_last_seen
@@ -40,9 +40,7 @@ def observe(documents: FleetDocuments, environment: Environment) -> Observation:
     """
     outputs = FleetOutputs()
     if documents.fleet is not None and state.has_state(environment):
-        from stacks.engine import Engine  # noqa: PLC0415 - without state no engine is needed and none is loaded
-
-        outputs, problems = state.observe(Engine(environment, documents), documents.fleet.name)
+        outputs, problems = state.observe(environment, documents.fleet.name)
         if problems:
             raise problems[0]
     return observation(documents, outputs)

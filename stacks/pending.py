@@ -6,7 +6,6 @@ applied by Pulumi is put into the state under its id; the rest is dropped, and m
 Updates and deletions are settled by the refresh that has to follow.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,8 +15,8 @@ import httpx2
 from api import names
 from api.errors import ModelplaneError
 from programs.releases import connected, kinds, live_object, path_of, remaining
-from stacks.events import KUBERNETES, RELEASE, STACK_TYPE
-from stacks.half_made import without_half_made_pools
+from stacks.events import KUBERNETES, RELEASE
+from stacks.exported import reveal
 
 PROVIDERS = "pulumi:providers:"
 NAMESPACE = "kubernetes:core/v1:Namespace"
@@ -26,17 +25,11 @@ FIELD_MANAGER = "__fieldManager"
 APPLIED_BY = "pulumi-kubernetes"
 """How the provider names itself on what it applies; a suffix of its own for each resource follows."""
 
-SIGNATURE = "4dabf18193072939515e22adb298388d"
-_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how Pulumi marks a secret in a state
-
 Plain: TypeAlias = Mapping[str, Any]
 Look: TypeAlias = Callable[[str, Plain], Plain | None]
 """Asks a cluster, given its kubeconfig, for the live object of a manifest; None where there is none."""
 Release: TypeAlias = Callable[[str, Plain], bool]
 """Takes away what a cluster notes as pending of a Helm release, and tells whether the release is there."""
-
-PLACEHOLDER = "[secret]"
-"""What the Pulumi CLI shows in place of a secret output, whatever its type."""
 
 
 class Unsettled(ModelplaneError):
@@ -59,52 +52,6 @@ def pending_operations(state: Plain) -> list[dict[str, Any]]:
     """Operations of an exported state that an engine has begun and not recorded as done."""
     found: list[dict[str, Any]] = (state.get("deployment") or {}).get("pending_operations") or []
     return found
-
-
-def stack_outputs(state: Plain) -> dict[str, Any]:
-    """Outputs of a stack, out of its state that was exported with secrets; empty where it exports nothing."""
-    outputs: dict[str, Any] = reveal(_raw_outputs(state))
-    return outputs
-
-
-def outputs_without_secrets(state: Plain) -> dict[str, Any]:
-    """Outputs of a stack out of its state, secrets encrypted or not, with a placeholder for each, as the CLI shows."""
-    outputs: dict[str, Any] = _hide(_raw_outputs(state))
-    return outputs
-
-
-def _hide(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return PLACEHOLDER if value.get(SIGNATURE) == _SECRET else {key: _hide(item) for key, item in value.items()}
-    return [_hide(item) for item in value] if isinstance(value, list) else value
-
-
-def exports_secrets(state: Plain) -> bool:
-    """Whether outputs of a stack hold what its state has encrypted, or would have."""
-    return _holds_secrets(_raw_outputs(state))
-
-
-def _raw_outputs(state: Plain) -> Plain:
-    resources = (state.get("deployment") or {}).get("resources") or []
-    root: Plain = next((found for found in resources if found["type"] == STACK_TYPE and not found.get("delete")), {})
-    return without_half_made_pools(root.get("outputs") or {}, resources)
-
-
-def _holds_secrets(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return value.get(SIGNATURE) == _SECRET or any(map(_holds_secrets, value.values()))
-    return isinstance(value, list) and any(map(_holds_secrets, value))
-
-
-def reveal(value: Any) -> Any:
-    """Plain data of a state that was exported with its secrets, each of them in place."""
-    if isinstance(value, Mapping):
-        if value.get(SIGNATURE) == _SECRET:
-            return json.loads(value["plaintext"])
-        return {key: reveal(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [reveal(item) for item in value]
-    return value
 
 
 def look_up_release(kubeconfig: str, inputs: Plain) -> bool:

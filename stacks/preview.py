@@ -14,7 +14,7 @@ from typing import Any
 from api.documents import FleetDocuments
 from api.errors import ModelplaneError
 from api.names import StackName
-from programs import Context, Permissions
+from programs.context import Context, Permissions
 from programs.outputs import ClusterOutputs, PlacementOutputs, RoutingOutputs, ServingOutputs, WorkloadsOutputs
 from programs.planned import Captured, PlannedOutputs
 from programs.reading import StackReader, read

@@ -16,7 +16,7 @@ from typing import Any
 
 from api.documents import FleetDocuments
 from api.names import StackName
-from programs import Context
+from programs.context import Context
 from programs.planned import Captured
 from stacks.command import RunningEngines
 from stacks.engine import Engine

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from api.errors import DeletionRefused, ModelplaneError
 from api.names import StackName
-from programs import Context, placement, routing, workloads
+from programs import placement, routing, workloads
+from programs.context import Context
 from programs.outputs import ClusterOutputs, LedgerReplica, Outputs, PlacementOutputs, ServingOutputs
 from programs.planned import PlannedOutputs
 

@@ -13,8 +13,8 @@ from typing import Any
 from api.documents import FleetDocuments
 from api.errors import InvocationError, ModelplaneError
 from api.fleets import Secret
-from programs import Permissions
-from stacks.pending import SIGNATURE
+from programs.context import Permissions
+from stacks.exported import SIGNATURE
 
 KIND = "SavedPlan"
 VERSION = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from api.documents import FleetDocuments
 from api.names import StackName
-from programs import Permissions
+from programs.context import Permissions
 from programs.outputs import ClusterOutputs
 from stacks.environment import Environment
 from stacks.loop import journal

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
@@ -14,11 +15,12 @@ from api.documents import FleetDocuments
 from api.errors import MissingTool, ModelplaneError, UnreadableStack
 from api.loader import load
 from api.names import StackName
-from stacks.environment import BACKEND, FILE, Environment, default_backend, environment_of
+from stacks.environment import BACKEND, FILE, PROJECT, Environment, default_backend, environment_of
 
 if TYPE_CHECKING:
+    from pulumi.automation import PulumiCommand
+
     from programs.outputs import Outputs
-    from stacks.engine import Engine
     from stacks.status import FleetOutputs
 
 PARALLEL = 4
@@ -54,20 +56,18 @@ def _holds_stacks(folder: Path) -> bool:
     return (folder / ".pulumi" / "stacks").is_dir()
 
 
-def held(engine: "Engine", fleet: str | None) -> dict[StackName, int]:
+def held(environment: Environment, fleet: str | None) -> dict[StackName, int]:
     """Resources of each stack of the fleet, of every fleet where none is named; what Pulumi adds does not count.
 
     Raises:
         UnreadableStack: the backend cannot be read.
 
     """
-    counts = {stack: count for stack, count in engine.stacks().items() if fleet is None or stack.fleet == fleet}
+    pulumi = Pulumi(environment)
+    counts = {stack: count for stack, count in pulumi.stacks().items() if fleet is None or stack.fleet == fleet}
     stacks = sorted(counts, key=str)
-    if not any(counts.values()):
-        return dict.fromkeys(stacks, 0)
-    pulumi = Pulumi(engine.environment)
     with ThreadPoolExecutor(PARALLEL) as pool:
-        found = pool.map(lambda stack: pulumi.resources(str(stack)) if counts[stack] else 0, stacks)
+        found = pool.map(lambda stack: 0 if counts[stack] == 0 else pulumi.resources(str(stack)), stacks)
         return dict(zip(stacks, found, strict=True))
 
 
@@ -86,10 +86,8 @@ def held_resources(directory: Path) -> dict[str, int]:
     environment = environment_of(directory)
     if not has_state(environment):
         return {}
-    from stacks.engine import Engine
-
     fleet = None if is_embedded(environment) else _fleet_name(directory)
-    found = held(Engine(environment, FleetDocuments(directory=directory)), fleet)
+    found = held(environment, fleet)
     return {str(stack): count for stack, count in found.items() if count}
 
 
@@ -105,12 +103,9 @@ def discard(directory: Path) -> None:
         for folder in (state_folder(environment), environment.work_dir):
             shutil.rmtree(folder, ignore_errors=True)
         return
-    from stacks.engine import Engine
-
     fleet = _fleet_name(directory)
-    stacks = Engine(environment, FleetDocuments(directory=directory)).stacks()
     pulumi = Pulumi(environment)
-    for stack in sorted((stack for stack in stacks if stack.fleet == fleet), key=str):
+    for stack in sorted((stack for stack in pulumi.stacks() if stack.fleet == fleet), key=str):
         if said := pulumi.error("stack", "rm", "--force", "--yes", "--stack", str(stack)):
             hint = f"pulumi stack rm --force --stack {stack}"
             raise ModelplaneError(said, where=f"stack {stack}", hint=hint, code="MP344")
@@ -122,10 +117,9 @@ def shown(
     """Every object of a fleet as its stacks last exported it, and why some stacks cannot be read."""
     if not has_state(environment):
         return [], []
-    from stacks.engine import Engine
     from stacks.status import objects
 
-    outputs, problems = observe(Engine(environment, documents), fleet)
+    outputs, problems = observe(environment, fleet)
     return objects(documents, outputs), problems
 
 
@@ -138,14 +132,19 @@ def inventory(
 
     if not has_state(environment):
         return objects(documents, FleetOutputs()), []
-    from stacks.engine import Engine
-
-    outputs, problems = observe(Engine(environment, documents), fleet)
+    outputs, problems = observe(environment, fleet)
     return objects(documents, outputs), problems
 
 
-def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[ModelplaneError]]":
-    """Last outputs of all stacks of a fleet, secrets left out, and why some of them cannot be read."""
+def observe(environment: Environment, fleet: str) -> "tuple[FleetOutputs, list[ModelplaneError]]":
+    """Last outputs of all stacks of a fleet, secrets left out, and why some of them cannot be read.
+
+    Where the backend is a folder no CLI is started, and neither Pulumi nor an SDK is loaded.
+
+    Raises:
+        UnreadableStack: the backend cannot be read.
+
+    """
     from programs.outputs import (
         ClusterOutputs,
         GatewayOutputs,
@@ -156,10 +155,10 @@ def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[Modelplan
         WorkloadsOutputs,
     )
     from programs.reading import read
+    from stacks.exported import MODELS
     from stacks.status import FleetOutputs
-    from stacks.view import MODELS
 
-    pulumi = Pulumi(engine.environment)
+    pulumi = Pulumi(environment)
 
     def look(stack: StackName) -> Outputs | ModelplaneError | None:
         try:
@@ -168,7 +167,7 @@ def observe(engine: "Engine", fleet: str) -> "tuple[FleetOutputs, list[Modelplan
         except ModelplaneError as error:
             return error
 
-    stacks = sorted((stack for stack in engine.stacks() if stack.fleet == fleet), key=str)
+    stacks = sorted((stack for stack in pulumi.stacks() if stack.fleet == fleet), key=str)
     with ThreadPoolExecutor(PARALLEL) as pool:
         found = list(zip(stacks, pool.map(look, stacks), strict=True))
 
@@ -193,7 +192,7 @@ def without_placeholders(outputs: Mapping[str, Any] | None, model: "type[Outputs
     """Outputs without the placeholders of secrets, except where the model cannot do without a text."""
     if outputs is None:
         return None
-    from stacks.pending import PLACEHOLDER
+    from stacks.exported import PLACEHOLDER
 
     needed = {field.alias or name for name, field in model.model_fields.items() if field.is_required()}
     return {key: value for key, value in outputs.items() if value != PLACEHOLDER or key in needed}
@@ -206,16 +205,26 @@ class Pulumi:
     """
 
     def __init__(self, environment: Environment) -> None:
-        from pulumi import automation
+        self._environment = environment
 
-        from tools.locate import ToolMissing, locate
+    def stacks(self) -> Mapping[StackName, int | None]:
+        """Stacks of this project in the backend, with the number of entries of each where it tells that by itself.
+
+        Raises:
+            UnreadableStack: the backend cannot be read.
+            MissingTool: it is no folder, and there is no Pulumi CLI.
+
+        """
+        from stacks.exported import stacks_listed, stacks_named
+        from stacks.loop.backend import stamps
 
         try:
-            root = locate("pulumi").parent.parent
-        except ToolMissing as error:
-            raise MissingTool(error.message, hint=error.hint) from None
-        self._environment = environment
-        self._command = automation.PulumiCommand(root=str(root), skip_version_check=True)
+            files = stamps(self._environment)
+            if files is not None:
+                return dict.fromkeys(stacks_named(files))
+            return stacks_listed(self._run("stack", "ls", "--json", "--project", PROJECT))
+        except (OSError, _RefusedError) as error:
+            raise unreadable_backend(self._environment, str(error)) from None
 
     def outputs(self, stack: str) -> Mapping[str, Any] | None:
         """Outputs of the last update, with a placeholder for each secret.
@@ -225,8 +234,8 @@ class Pulumi:
 
         """
         from programs.reading import whole_numbers
+        from stacks.exported import outputs_without_secrets
         from stacks.loop.backend import state_of
-        from stacks.pending import outputs_without_secrets
 
         state = state_of(self._environment, stack)
         exported = self.read(stack, "output", "--json") if state is None else outputs_without_secrets(state)
@@ -253,31 +262,55 @@ class Pulumi:
             UnreadableStack: it says nothing.
 
         """
-        from pulumi.automation import errors as engine_errors
-
-        from stacks.events import first_line
-
         try:
             return json.loads(self._run("stack", *arguments, "--stack", stack))
-        except engine_errors.CommandError as error:
+        except _RefusedError as error:
             hint = f"check {BACKEND} and the passphrase"
-            raise UnreadableStack(f"stack {stack} cannot be read: {first_line(str(error))}", hint=hint) from None
+            raise UnreadableStack(f"stack {stack} cannot be read: {error}", hint=hint) from None
 
     def error(self, *arguments: str) -> str:
         """Run a command; what it says when it fails, empty when it does not."""
-        from pulumi.automation import errors as engine_errors
+        try:
+            self._run(*arguments)
+        except _RefusedError as error:
+            return str(error)
+        return ""
+
+    @cached_property
+    def _command(self) -> "PulumiCommand":
+        from pulumi.automation import PulumiCommand
+
+        from tools.locate import ToolMissing, locate
+
+        try:
+            root = locate("pulumi").parent.parent
+        except ToolMissing as error:
+            raise MissingTool(error.message, hint=error.hint) from None
+        return PulumiCommand(root=str(root), skip_version_check=True)
+
+    def _run(self, *arguments: str) -> str:
+        from pulumi.automation.errors import CommandError
 
         from stacks.events import first_line
 
+        command, variables = self._command, dict(self._environment.variables)
+        self._environment.prepare()
         try:
-            self._run(*arguments)
-        except engine_errors.CommandError as error:
-            return first_line(str(error))
-        return ""
+            return str(command.run(list(arguments), str(self._environment.work_dir), variables).stdout)
+        except CommandError as error:
+            raise _RefusedError(first_line(str(error))) from None
 
-    def _run(self, *arguments: str) -> str:
-        variables = dict(self._environment.variables)
-        return str(self._command.run(list(arguments), str(self._environment.work_dir), variables).stdout)
+
+class _RefusedError(Exception):
+    """What the CLI said when a command failed, in one line."""
+
+
+def unreadable_backend(environment: Environment, why: str) -> UnreadableStack:
+    """The error of a backend that does not tell its stacks."""
+    return UnreadableStack(
+        f"the backend {environment.variables[BACKEND]} cannot be read: {why}",
+        hint=f"check {BACKEND} and its credentials",
+    )
 
 
 def _fleet_name(directory: Path) -> str:

@@ -5,26 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from api.names import StackName
-from programs.outputs import (
-    ClusterOutputs,
-    GatewayOutputs,
-    Outputs,
-    PlacementOutputs,
-    RoutingOutputs,
-    ServingOutputs,
-    WorkloadsOutputs,
-)
+from programs.outputs import Outputs
 from programs.reading import read
 from stacks.engine import Engine
-
-MODELS: dict[str, type[Outputs]] = {
-    "gateway": GatewayOutputs,
-    "cluster": ClusterOutputs,
-    "serving": ServingOutputs,
-    "placement": PlacementOutputs,
-    "workloads": WorkloadsOutputs,
-    "routing": RoutingOutputs,
-}
+from stacks.exported import MODELS
 
 Model = TypeVar("Model", bound=Outputs)
 

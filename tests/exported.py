@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from stacks.pending import Plain
+from stacks.exported import Plain
 
 STACK = "urn:pulumi:demo.workloads.us::modelplane"
 ROOT = f"{STACK}::pulumi:pulumi:Stack::modelplane-demo.workloads.us"

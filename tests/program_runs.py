@@ -10,13 +10,13 @@ from states import (
     documents_of,
 )
 
-import programs
 from api.base import Kind
 from api.documents import FleetDocuments
 from api.fleets import Secret
 from api.routing import InferenceGateway
 from components.charts import STACK_CHARTS
-from programs import Context
+from programs import registry
+from programs.context import Context
 from programs.outputs import (
     Outputs,
 )
@@ -72,7 +72,7 @@ def ran(
     kind, _, name = stack.partition(".")
     kept = {f"prod.{other}": outputs.plain() for other, outputs in (others or {}).items()}
     context = Context(documents=documents, kind=kind, cluster=name or None, reader=kept.get, preview=preview, now=NOW)
-    recording = record(lambda: programs.run(context), preview=preview, status=status, stack=f"prod.{stack}")
+    recording = record(lambda: registry.run(context), preview=preview, status=status, stack=f"prod.{stack}")
     assert HUSH not in str(recording.resources)
     assert HUSH not in str({key: value for key, value in recording.exports.items() if key not in recording.secret})
     return recording

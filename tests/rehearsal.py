@@ -9,8 +9,9 @@ from simulation import Simulation
 
 from api.errors import MissingInput, ModelplaneError
 from api.names import StackName
-from programs import Context, Permissions, placement, routing, workloads
+from programs import placement, routing, workloads
 from programs.cluster import declared_outputs
+from programs.context import Context, Permissions
 from programs.outputs import (
     UNKNOWN,
     Capabilities,

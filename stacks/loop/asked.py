@@ -12,8 +12,8 @@ from api import names
 from api.base import Kind
 from api.documents import FleetDocuments, Key
 from api.names import StackName
-from programs import Permissions
 from programs.carried import Named, named_by
+from programs.context import Permissions
 from programs.ledger import content_hash
 from programs.outputs import (
     UNKNOWN,

@@ -41,12 +41,17 @@ def state_of(environment: Environment, stack: str) -> dict[str, Any] | None:
 
 
 def stamps(environment: Environment) -> Mapping[str, int] | None:
-    """When each stack's state was last written, by its name; None where the backend does not tell."""
+    """When each stack's state was last written, by its name; None where the backend does not tell.
+
+    Raises:
+        OSError: the folder is there and cannot be read.
+
+    """
     folder = folder_of(environment)
     if folder is None:
         return None
-    found = {}
-    for file in (folder / "stacks" / PROJECT).glob("*.json*"):
+    stacks, found = folder / "stacks" / PROJECT, {}
+    for file in stacks.iterdir() if stacks.is_dir() else ():
         name = file.name.partition(".json")[0]
         if file.name in {f"{name}.json", f"{name}.json.gz"}:
             found[name] = file.stat().st_mtime_ns

@@ -11,10 +11,10 @@ import pytest
 from builders import document
 from pulumi import automation
 
-import programs
 from api.documents import FleetDocuments
 from api.routing import InferenceGateway
-from programs import Context
+from programs import registry
+from programs.context import Context
 from stacks.engine import Engine
 from stacks.environment import environment_of
 from tools.locate import locate
@@ -119,7 +119,7 @@ class Rig(Clouds):
         from pulumi.runtime import is_dry_run  # noqa: PLC0415 - asked inside the program
 
         reader = {f"prod.cluster.{self.cluster}": self._last}.get
-        programs.run(
+        registry.run(
             Context(
                 documents=self.documents,
                 kind="cluster",

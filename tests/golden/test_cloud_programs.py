@@ -9,10 +9,10 @@ from recording import Recording, record
 from sites import a_cloud_class, a_cloud_cluster, a_cloud_pool
 from states import documents_of
 
-import programs
 from api.documents import FleetDocuments
 from api.routing import InferenceGateway
-from programs import Context, cluster
+from programs import cluster, registry
+from programs.context import Context
 from programs.outputs import NOT_MADE, UNKNOWN, ClusterOutputs, Outputs, WorkloadsOutputs
 from programs.probe import Answer
 
@@ -30,7 +30,7 @@ def documents(*pools: Mapping[str, Any]) -> FleetDocuments:
 def ran(found: FleetDocuments, others: Mapping[str, Outputs] | None = None, *, preview: bool = False) -> Recording:
     kept = {f"prod.{name}": outputs.plain() for name, outputs in (others or {}).items()}
     context = Context(documents=found, kind="cluster", cluster="us", reader=kept.get, preview=preview, offline=preview)
-    return record(lambda: programs.run(context), preview=preview, stack="prod.cluster.us")
+    return record(lambda: registry.run(context), preview=preview, stack="prod.cluster.us")
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,8 @@ from api.base import Kind
 from api.config_maps import ConfigMap
 from api.fleets import Secret
 from api.pods import PullSecret
-from programs import Context
 from programs.carried import carry
+from programs.context import Context
 from programs.outputs import (
     CacheState,
     LedgerCache,

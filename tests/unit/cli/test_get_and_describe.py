@@ -55,7 +55,6 @@ def up(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """A fleet that is up as OUTPUTS has it; problems put into the list are told beside."""
     problems: list[Any] = []
     (fleet / ".modelplane" / "state" / ".pulumi" / "stacks").mkdir(parents=True)
-    monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
     monkeypatch.setattr("stacks.state.observe", lambda *_: (OUTPUTS, problems))
     return problems
 

@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,18 @@ def test_every_command_shows_an_example_of_itself_that_parses(path: tuple[str, .
 def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
     silent = [parameter.name for parameter in COMMANDS[path].params if not getattr(parameter, "help", None)]
     assert silent == []
+
+
+@pytest.mark.parametrize("group", [[], ["local"]], ids=["all", "local"])
+def test_no_line_of_the_list_is_cut_on_a_narrow_terminal(run: Run, group: list[str]) -> None:
+    listed = run(*group, "--help").out.partition("Commands:")[2]
+    assert len(listed.splitlines()) > 4
+    assert "..." not in listed
+
+
+def test_the_version_is_an_option_as_elsewhere(run: Run) -> None:
+    done = run("--version")
+    assert (done.code, done.out) == (0, f"modelplane {version('modelplane')}\n")
 
 
 ENDS_WITH_0 = (

@@ -12,7 +12,7 @@ from unit.cli.test_preview import FakePreview, a_preview, a_report, previewed
 from unit.cli.test_up import FakePass, a_pass
 from unit.cli.test_up import a_report as a_pass_report
 
-from programs import Permissions
+from programs.context import Permissions
 from stacks.operation import OperationFailed
 from stacks.saved_plan import ClusterSeen, SavedPlan, document_digests
 

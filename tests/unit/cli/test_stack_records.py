@@ -40,6 +40,9 @@ class APulumi:
     def __init__(self, _: Any) -> None:
         pass
 
+    def stacks(self) -> dict[StackName, int]:
+        return STACKS
+
     def read(self, stack: str, *arguments: str) -> Any:
         APulumi.asked.append((stack, *arguments))
         if arguments[0] == "output":
@@ -48,19 +51,10 @@ class APulumi:
         return RECORDED if stack == "demo.gateway" else []
 
 
-class AnEngine:
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
-
-    def stacks(self) -> dict[StackName, int]:
-        return STACKS
-
-
 @pytest.fixture
 def up(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A backend with stacks of this fleet and of another."""
     (fleet / ".modelplane" / "state" / ".pulumi" / "stacks").mkdir(parents=True)
-    monkeypatch.setattr("stacks.engine.Engine", AnEngine)
     monkeypatch.setattr("stacks.state.Pulumi", APulumi)
     monkeypatch.setattr(APulumi, "asked", [])
 

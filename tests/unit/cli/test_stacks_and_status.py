@@ -29,9 +29,8 @@ demo.routing
 
 @pytest.fixture
 def state(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is state, and an engine that is never asked."""
+    """There is state."""
     (fleet / ".modelplane" / "state" / ".pulumi" / "stacks").mkdir(parents=True)
-    monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
 
 
 def test_the_order_is_a_script_for_people_and_names_for_programs(run: Run, fleet: Path) -> None:

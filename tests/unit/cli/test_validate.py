@@ -214,7 +214,6 @@ def deployed_as(source: str, monkeypatch: pytest.MonkeyPatch, fleet: Path) -> No
     (fleet / ".modelplane" / "state" / ".pulumi" / "stacks").mkdir(parents=True)
     before = ClusterInputs(source=source, stack="Standard")
     cluster = cluster_outputs("gpu-us-east").model_copy(update={"inputs": before})
-    monkeypatch.setattr("stacks.engine.Engine", lambda *_, **__: object())
     monkeypatch.setattr("stacks.state.observe", lambda *_: (FleetOutputs(clusters={"gpu-us-east": cluster}), []))
 
 

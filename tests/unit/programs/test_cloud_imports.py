@@ -16,8 +16,8 @@ def loaded(script: str) -> set[str]:
 
 
 def test_no_program_loads_an_sdk_by_itself() -> None:
-    script = "from programs import KINDS, program_of\nfor kind in KINDS: program_of(kind)\nimport stacks.converge, cli"
-    assert loaded(script) == set()
+    script = "from programs.registry import KINDS, program_of\nfor kind in KINDS: program_of(kind)\n"
+    assert loaded(f"{script}import stacks.converge, cli") == set()
 
 
 @pytest.mark.parametrize(("source", "sdk"), {"EKS": "pulumi_aws", "Vultr": "ediri_vultr"}.items())
@@ -31,7 +31,7 @@ def test_every_source_but_existing_is_a_cloud() -> None:
 
 LAZY = """
 import re, sys
-from programs import KINDS, program_of
+from programs.registry import KINDS, program_of
 for kind in KINDS: program_of(kind)
 from components import clouds
 clouds.prepare(["AKS"])

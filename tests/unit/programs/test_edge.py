@@ -4,7 +4,7 @@ import pulumi
 import pytest
 
 from api.errors import InvalidFleet, MissingInput, ModelplaneError, Problem
-from programs import edge
+from programs.context import edge
 
 FAULTS: dict[str, tuple[ModelplaneError, str]] = {
     "an input that is missing": (

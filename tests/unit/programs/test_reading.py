@@ -10,15 +10,16 @@ from builders import a_fleet
 from states import documents_of
 
 from api.errors import UnreadableStack
-from programs import reading
+from programs import engine_reader as module
 from programs.context import Context
+from programs.engine_reader import engine_reader
 from programs.outputs import ClusterOutputs, ServingOutputs
-from programs.reading import engine_reader, read, whole_numbers
+from programs.reading import StackReader, read, whole_numbers
 
 SERVING = {"version": 1, "cluster": "us", "ready": True, "gatewayAddress": "10.0.0.1"}
 
 
-def answering(outputs: Mapping[str, Any] | None) -> reading.StackReader:
+def answering(outputs: Mapping[str, Any] | None) -> StackReader:
     return lambda _: outputs
 
 
@@ -56,7 +57,7 @@ def test_a_reader_that_fails_is_heard() -> None:
 
 
 def test_the_engine_knows_no_such_stack(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "invoke", _raising('rpc error: unknown stack "prod.routing"'))
+    monkeypatch.setattr(module, "invoke", _raising('rpc error: unknown stack "prod.routing"'))
     assert engine_reader("prod.routing") is None
 
 
@@ -65,8 +66,8 @@ FAILURES = ("incorrect passphrase", "connection refused", "stack is locked", "")
 
 @pytest.mark.parametrize("message", FAILURES)
 def test_any_other_failure_of_the_engine_raises(monkeypatch: pytest.MonkeyPatch, message: str) -> None:
-    monkeypatch.setattr(reading, "invoke", _raising(message))
-    monkeypatch.setattr(reading, "PAUSES", ())
+    monkeypatch.setattr(module, "invoke", _raising(message))
+    monkeypatch.setattr(module, "PAUSES", ())
     with pytest.raises(UnreadableStack, match=r"prod\.routing"):
         engine_reader("prod.routing")
 
@@ -81,10 +82,10 @@ def test_a_state_that_is_being_written_is_read_a_moment_later(monkeypatch: pytes
             raise answer
         return SimpleNamespace(value=answer)
 
-    monkeypatch.setattr(reading, "invoke", invoke)
-    monkeypatch.setattr(reading.time, "sleep", paused.append)
+    monkeypatch.setattr(module, "invoke", invoke)
+    monkeypatch.setattr(module.time, "sleep", paused.append)
     assert engine_reader("prod.routing") == {"version": 1}
-    assert paused == [reading.PAUSES[0]]
+    assert paused == [module.PAUSES[0]]
 
 
 ANSWERS: dict[str, tuple[Any, Any]] = {
@@ -106,7 +107,7 @@ def test_what_the_engine_answers(monkeypatch: pytest.MonkeyPatch, answer: Any, w
         asked.append((token, arguments))
         return SimpleNamespace(value=answer)
 
-    monkeypatch.setattr(reading, "invoke", invoke)
+    monkeypatch.setattr(module, "invoke", invoke)
     assert engine_reader("prod.routing") == want
     assert asked == [("pulumi:pulumi:readStackOutputs", {"name": "prod.routing"})]
 

@@ -7,7 +7,7 @@ import pytest
 from simulation import Simulation
 from unit.stacks.previewing import FIRST, Up
 
-from programs import Permissions
+from programs.context import Permissions
 from stacks import converge
 from stacks.converge import Options, Pass
 from stacks.engine import Engine

@@ -16,7 +16,7 @@ from api import InferenceClass
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused
 from api.names import StackName
-from programs import Permissions
+from programs.context import Permissions
 from programs.outputs import ClusterOutputs, WorkloadsOutputs
 from stacks import converge
 from stacks.converge import Options, Pass

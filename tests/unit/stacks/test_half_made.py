@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from stacks.exported import outputs_without_secrets, stack_outputs
 from stacks.half_made import without_half_made_pools
-from stacks.pending import outputs_without_secrets, stack_outputs
 
 STACK = "urn:pulumi:prod.cluster.us::modelplane::pulumi:pulumi:Stack::modelplane-prod.cluster.us"
 POOLS = [{"name": name, "provisioned": True} for name in ("gpu", "more", "pool-more")]

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from exported import MANAGER, MANIFEST, PROVIDER, REPLICA, RESOURCES, STACK, a_state, an_entry, live, secret
 
-from stacks.pending import Plain, Settled, Unsettled, exports_secrets, pending_operations, reveal, settle, stack_outputs
+from stacks.exported import Plain, exports_secrets, reveal, stack_outputs
+from stacks.pending import Settled, Unsettled, pending_operations, settle
 
 
 def settled(state: Plain, found: Plain | None, failed: tuple[Plain, ...] = ()) -> Settled:

@@ -7,7 +7,7 @@ from states import a_ledger, an_entry, cluster_outputs, listed_workloads
 
 from programs.outputs import ClusterOutputs, Outputs, WorkloadsOutputs
 from programs.reading import read
-from stacks.pending import PLACEHOLDER
+from stacks.exported import PLACEHOLDER
 from stacks.state import without_placeholders
 
 ENTRY = an_entry("mock", "us")

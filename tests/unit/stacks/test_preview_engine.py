@@ -12,7 +12,7 @@ from unit.cli.running import files_below
 from api.documents import FleetDocuments
 from api.errors import Cancelled, DeletionRefused, ModelplaneError
 from api.names import StackName
-from programs import Context
+from programs.context import Context
 from stacks import preview_engine as module
 from stacks.environment import BACKEND, FOLDER_OF_ENGINE, PASSPHRASE, PASSPHRASE_FILE, Environment, environment_of
 from stacks.operation import Operation, OperationFailed

@@ -17,7 +17,7 @@ from unit.stacks.previewing import CANARY, INFRASTRUCTURE, US, Up, ledger, opera
 from api.base import Kind
 from api.documents import FleetDocuments
 from api.errors import DeletionRefused
-from programs import Permissions
+from programs.context import Permissions
 from stacks.changes import DELETE, UPDATE
 
 

@@ -12,7 +12,7 @@ from states import documents_of
 from api.errors import InvocationError
 from api.fleets import Secret
 from api.names import StackName
-from programs import Permissions
+from programs.context import Permissions
 from programs.outputs import ObservedDevices
 from programs.probe import Answer
 from stacks import plan_sight, reach

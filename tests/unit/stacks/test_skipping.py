@@ -13,7 +13,7 @@ from api.base import Kind
 from api.documents import FleetDocuments
 from api.label_queries import label_query
 from api.names import StackName
-from programs import Permissions
+from programs.context import Permissions
 from stacks import converge
 from stacks.converge import Options, Pass
 from stacks.engine import Engine

@@ -18,7 +18,7 @@ from api.documents import FleetDocuments
 from api.errors import InvalidFleet, ModelplaneError, Problem
 from api.label_queries import label_query
 from api.names import StackName
-from programs import Permissions
+from programs.context import Permissions
 from programs.outputs import ClusterOutputs, LedgerReplica, PlacementOutputs, RoutingOutputs
 from programs.replica_state import workload_name
 from stacks.engine import Engine
