@@ -109,7 +109,7 @@ class _Loading:
         self.doubled: set[str] = set()
         self.valid: list[Kind] = []
         if not self.raw and not self.problems:
-            hint = "write the first one; *.yaml, *.yml and *.json below the directory are read"
+            hint = "*.yaml, *.yml and *.json below the directory are read; is it the fleet's? (-f, MODELPLANE_FLEET)"
             message = "no documents here"
             self.problems.append(Problem(code=Code.NO_DOCUMENTS, message=message, file=str(directory), hint=hint))
         for document in self.raw:
@@ -187,7 +187,8 @@ class _Loading:
         self.doubled.add(name[0])
         what = "a second Fleet" if name[0] == "Fleet" else f"a second {describer.subject}"
         message = f"{what}; the first is at {place}"
-        hint = f"keep one of the two: {document.file}:{document.line(at)} and {place}"
+        other = "" if name[0] == "Fleet" else ", or give one of them another name"
+        hint = f"keep one of the two{other}: {document.file}:{document.line(at)} and {place}"
         self.problems.append(describer.problem(Code.DUPLICATE_DOCUMENT, at, message, hint, rule="META-X3"))
         return False
 

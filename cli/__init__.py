@@ -54,17 +54,42 @@ BUG = 255
 __all__ = ["app", "main"]
 
 
+_UsageError: type[Any] = next(found for found in typer.BadParameter.__mro__ if found.__name__ == "UsageError")
+
+
 class Commands(TyperGroup):
-    """The group of all commands; a stop by the user is an error of ours, with its own exit code."""
+    """The group of all commands; what is typed wrong, and a stop by the user, are errors of ours like any other."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Take the words apart that come before the command's name."""
+        with _told_as_ours():
+            return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
         try:
-            return super().invoke(ctx)
+            with _told_as_ours():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             from api.errors import Cancelled
 
             raise Cancelled("stopped", hint="run the same command again, it goes on from where things are") from None
+
+
+@contextmanager
+def _told_as_ours() -> Iterator[None]:
+    """Tell of an option, a command or a value that there is not as of every other error."""
+    try:
+        yield
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        if context is None or type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        from api.errors import InvocationError
+
+        message = error.format_message().replace(": Value error, ", ": ").rstrip(".")
+        hint = f"{context.command_path} --help tells what there is"
+        raise InvocationError(message[:1].lower() + message[1:], hint=hint) from None
 
 
 app = typer.Typer(

@@ -4,6 +4,7 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -26,6 +27,8 @@ class Place:
     directory: Path
     given: tuple[Path, ...]
     ignore_unknown: bool = False
+    named: bool = True
+    """Whether somebody has named it; where nobody has, it is the current directory."""
 
 
 def place_of(paths: Sequence[Path] | None, *, is_only_read: bool = False, ignore_unknown: bool = False) -> Place:
@@ -38,7 +41,8 @@ def place_of(paths: Sequence[Path] | None, *, is_only_read: bool = False, ignore
         InvocationError: two directories are named.
 
     """
-    given = tuple(paths or ()) or (Path(os.environ.get(VARIABLE) or "."),)
+    variable = os.environ.get(VARIABLE)
+    given = tuple(paths or ()) or (Path(variable or "."),)
     directories = [path for path in given if not _is_file(path)]
     if len(directories) > 1 and not is_only_read:
         shown = ", ".join(str(path) for path in directories)
@@ -48,7 +52,10 @@ def place_of(paths: Sequence[Path] | None, *, is_only_read: bool = False, ignore
     files = tuple(path for path in given if _is_file(path))
     directory = directories[0] if directories else files[0].parent
     return Place(
-        directory=directory, given=(*directories, *files), ignore_unknown=ignore_unknown or ignores_unknown(os.environ)
+        directory=directory,
+        given=(*directories, *files),
+        ignore_unknown=ignore_unknown or ignores_unknown(os.environ),
+        named=bool(paths or variable),
     )
 
 
@@ -57,15 +64,21 @@ def load_documents(place: Place) -> FleetDocuments:
 
     Raises:
         InvalidFleet: every problem of every document.
+        InvocationError: nobody has named a fleet, and the current directory is none: it has several below it.
 
     """
-    documents = load(
-        place.given[0],
-        place.given[1:],
-        check_cel=compile_error,
-        fits=Matcher().fit,
-        ignore_unknown=place.ignore_unknown,
-    )
+    try:
+        documents = load(
+            place.given[0],
+            place.given[1:],
+            check_cel=compile_error,
+            fits=Matcher().fit,
+            ignore_unknown=place.ignore_unknown,
+        )
+    except InvalidFleet:
+        if not place.named and len(_fleet_documents(place)) > 1:
+            raise _several_fleets(place) from None
+        raise
     return replace(documents, directory=place.directory)
 
 
@@ -141,16 +154,27 @@ def _is_file(path: Path) -> bool:
     return path == STDIN or (not path.is_dir() and (path.exists() or path.suffix in SUFFIXES))
 
 
+def _several_fleets(place: Place) -> InvocationError:
+    hint = f"name one of them: -f DIRECTORY, or export {VARIABLE}=DIRECTORY"
+    return InvocationError(
+        "several fleets are below, and none is named", where=str(place.directory.resolve()), hint=hint
+    )
+
+
 def _no_fleet(place: Place) -> InvocationError:
     hint = "add a document of kind Fleet (modelplane.ai/v1alpha1); its name begins the name of every stack"
     return InvocationError("no document is of kind Fleet", where=str(place.directory), hint=hint)
 
 
-def _readable_fleet(place: Place) -> Fleet | None:
-    """The one Fleet among the documents; with settings that cannot be used, its name alone."""
+def _fleet_documents(place: Place) -> list[dict[str, Any]]:
     readings = read(place.given[0], place.given[1:]).values()
     values = [document.value for reading in readings for document in reading.documents]
-    found = [value for value in values if isinstance(value, dict) and value.get("kind") == "Fleet"]
+    return [value for value in values if isinstance(value, dict) and value.get("kind") == "Fleet"]
+
+
+def _readable_fleet(place: Place) -> Fleet | None:
+    """The one Fleet among the documents; with settings that cannot be used, its name alone."""
+    found = _fleet_documents(place)
     if len(found) != 1:
         return None
     bare = {key: found[0].get(key) for key in ("apiVersion", "kind", "metadata")}

@@ -1,5 +1,6 @@
 """`modelplane graph`: the fleet as a page to open, or as text for other tools."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,10 +40,11 @@ def graph(
     """Draw the fleet, from the gateway to pools and their devices.
 
     Drawn from what the last `up` left; no cluster is asked. The page needs no network and holds no secret. Click a
-    thing, or reach it with Tab and Enter, to see why it is there.
+    thing, or reach it with Tab and Enter, to see why it is there. A terminal is given no page: say --file, or -o.
 
     Example: modelplane graph -f examples/local -o mermaid
     """
+    from api.errors import InvocationError
     from cli import graph_texts
     from cli.fleet import fleet_of, load_documents, place_of
     from cli.graph_page import page
@@ -56,6 +58,9 @@ def graph(
 
     if file is not None:
         refuse_among_documents(fleet, file)
+    elif output is GraphFormat.HTML and sys.stdout.isatty():
+        hint = "modelplane graph --file fleet.html, or another format: -o mermaid"
+        raise InvocationError("a page is nothing for a terminal", hint=hint)
     place = place_of(fleet)
     documents = load_documents(place)
     name = fleet_of(documents).name

@@ -1,11 +1,15 @@
 """`modelplane history`: which operations there were on the stacks of a fleet."""
 
+import re
 from typing import Annotated
 
 import typer
 
 from cli.asked_stack import MaybeStack
 from cli.options import FleetPaths, Output, OutputFormat
+
+_FRACTION = re.compile(r"\.\d+(?=Z$)")
+"""Of a second, which nobody reads in a table."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,15 +40,16 @@ def history(
     if output is not Output.TABLE:
         print_plain([update.plain() for update in found], output)
     elif found:
-        head = ("STACK", "NUMBER", "BEGAN", "OPERATION", "RESULT", "CHANGES", "TOOK")
+        counted = any(update.version for update in found)
+        head = ("STACK", *(["NUMBER"] if counted else []), "BEGAN", "OPERATION", "RESULT", "CHANGES", "TOOK")
         data(
             table(
                 head,
                 (
                     (
                         update.stack,
-                        str(update.version or "-"),
-                        update.began,
+                        *([str(update.version or "-")] if counted else []),
+                        _FRACTION.sub("", update.began),
                         update.kind,
                         update.result or "-",
                         ", ".join(f"{count} {kind}" for kind, count in update.changes.items()) or "none",

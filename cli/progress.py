@@ -89,7 +89,8 @@ class Progress:
         first = f"{self._title}  {self._clock}"
         if not ongoing:
             return f"{first}  {self._note}".rstrip()
-        lines = [ongoing_line(each, self._width) for each in ongoing[:MOST_SHOWN]]
+        room = self._console.width - len("  ")
+        lines = [cut(ongoing_line(each, self._width), room) for each in ongoing[:MOST_SHOWN]]
         rest = len(ongoing) - len(lines)
         return "\n  ".join([first, *lines, *([f"and {rest} more"] if rest else [])])
 
@@ -134,7 +135,13 @@ def ongoing_line(ongoing: Ongoing, width: int = 0) -> str:
     """`demo.cluster.us-east  up       goes on for 4 min 10 s: creating Cluster cluster-us-east/cluster`."""
     others = len(ongoing.resources) - 1
     at = f": {ongoing.resources[0]}{f' and {others} more' if others > 0 else ''}" if ongoing.resources else ""
-    return f"{ongoing.stack!s:<{width}}  {ongoing.action:<7}  goes on for {duration(ongoing.seconds)}{at}"
+    since = "has begun" if ongoing.seconds < 1 else f"goes on for {duration(ongoing.seconds)}"
+    return f"{ongoing.stack!s:<{width}}  {ongoing.action:<7}  {since}{at}"
+
+
+def cut(line: str, room: int) -> str:
+    """The line in as many columns as there are, with a sign that it went on."""
+    return line if len(line) <= room else f"{line[: room - 1]}…"
 
 
 def outcome(operation: Operation) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from api.errors import Cancelled, LocalFleetError
 from local import network, processes
-from local.plan import Ranges
+from local.plan import Ranges, fleet_directory
 from local.processes import Identity
 from local.toolbox import Toolbox
 
@@ -189,8 +189,15 @@ contexts:
 
 def port_in_use(host: str, port: int, part: str, hint: str) -> LocalFleetError:
     """Name a port that a part needs and somebody else has (MP504)."""
-    who = network.owner(host, port)
-    message = f"{host}:{port} is in use" + (f" by {who}" if who else "")
+    message, found = f"{host}:{port} is in use", network.owner(host, port)
+    if found is not None:
+        name, pid = found
+        folder = processes.fleet_of(pid)
+        if folder is not None:
+            message = f"{message} by the local fleet of {fleet_directory(folder)}"
+            hint = f"end that one: modelplane local down -f {fleet_directory(folder)}"
+        else:
+            message = f"{message} by {name} ({pid})"
     return LocalFleetError(message, where=part, code="MP504", hint=hint)
 
 

@@ -217,7 +217,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Demo(fleet, options.address).run()
     except (Ended, OSError, ValueError) as error:
         say(f"\nThe demo ends here: {error}")
-        say(f"What runs can be looked at (export MODELPLANE_FLEET={fleet}); the next `make demo` begins afresh.")
+        say("The next `make demo` begins afresh. What runs can be looked at:")
+        say(f"  export MODELPLANE_FLEET={fleet} PATH={PROJECT / '.venv' / 'bin'}:$PATH")
+        say("To end it:")
+        say(f"  .venv/bin/modelplane local down --discard-state -f {shown(fleet)}")
         return error.code if isinstance(error, Ended) else 1
     except KeyboardInterrupt:
         say("\nStopped. The next `make demo` begins afresh; to end what runs:")

@@ -7,7 +7,7 @@ before. Clusters start side by side. What was started is remembered at once.
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -258,11 +258,19 @@ class _Start:
         if site.name == HUB:
             self._define(server, state)
         wanted = [*stages.stages(site.ranges), *objects.documents(cluster)]
+        before = server.made("Node", objects.PRUNED["Node"])
         for document in wanted:
             server.apply(document, self._deadline)
         for kind, api_version in objects.PRUNED.items():
             keep = {document["metadata"]["name"] for document in wanted if document["kind"] == kind}
-            server.prune(kind, api_version, keep)
+            gone = server.prune(kind, api_version, keep)
+            if kind == "Node" and before:
+                self._tell_nodes(site.name, "new", sorted(keep - before))
+                self._tell_nodes(site.name, "gone", gone)
+
+    def _tell_nodes(self, site: str, what: str, names: Sequence[str]) -> None:
+        if names:
+            self._progress(f"{site}: node{'' if len(names) == 1 else 's'} {what}: {', '.join(names)}")
 
     def _define(self, server: ApiServer, state: ClusterState) -> None:
         """Apply the definitions of Gateway API, unless that has been done; serving clusters get them with a chart."""

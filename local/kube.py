@@ -122,11 +122,15 @@ class ApiServer:
                 )
             time.sleep(_RETRY_SECONDS)
 
+    def made(self, kind: str, api_version: str) -> set[str]:
+        """Names of the objects of a kind that the local fleet made."""
+        items = self.get(f"{_collection(api_version, kind)}?labelSelector={MANAGED_BY}%3D{MANAGER}")["items"]
+        return {item["metadata"]["name"] for item in items}
+
     def prune(self, kind: str, api_version: str, keep: set[str]) -> list[str]:
         """Delete the objects of a kind that the local fleet made and no longer wants; returns their names."""
         collection = _collection(api_version, kind)
-        items = self.get(f"{collection}?labelSelector={MANAGED_BY}%3D{MANAGER}")["items"]
-        surplus = [item["metadata"]["name"] for item in items if item["metadata"]["name"] not in keep]
+        surplus = sorted(self.made(kind, api_version) - keep)
         for name in surplus:
             self._send("DELETE", f"{collection}/{name}")
         return surplus

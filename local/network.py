@@ -54,17 +54,17 @@ def is_listening(pid: int, host: str, port: int) -> bool:
     return _listener(pid, host, port) is not None
 
 
-def owner(host: str, port: int) -> str:
-    """The process that listens on a port of this machine, as `name (pid)`; empty where it cannot be told."""
+def owner(host: str, port: int) -> tuple[str, int] | None:
+    """Name and pid of the process that listens on a port of this machine; None where it cannot be told."""
     everywhere = "::" if ":" in host else "0.0.0.0"  # noqa: S104  looked up, not bound
     number = _listener("self", host, port) or _listener("self", everywhere, port)
     if number is None:
-        return ""
+        return None
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
             if entry.name.isdigit() and any(_is_socket(file, number) for file in (entry / "fd").iterdir()):
-                return f"{(entry / 'comm').read_text().strip()} ({entry.name})"
-    return ""
+                return (entry / "comm").read_text().strip(), int(entry.name)
+    return None
 
 
 def _is_socket(file: Path, number: str) -> bool:

@@ -106,6 +106,11 @@ def home(directory: Path) -> Path:
     return directory.resolve() / ".modelplane" / "local"
 
 
+def fleet_directory(home: Path) -> Path:
+    """The fleet that a local fleet's folder belongs to."""
+    return home.parent.parent
+
+
 def make_plan(documents: FleetDocuments) -> LocalPlan:
     """The local fleet for a fleet's documents.
 

@@ -73,6 +73,16 @@ def marked(folder: Path) -> set[Identity]:
     return {identity for identity in found if identity}
 
 
+def fleet_of(pid: int) -> Path | None:
+    """The folder of the local fleet that a process belongs to; None where it belongs to none."""
+    start = f"{MARKER}=".encode()
+    with suppress(OSError):
+        for variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            if variable.startswith(start):
+                return Path(os.fsdecode(variable.removeprefix(start)))
+    return None
+
+
 def environment(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a process of the fleet is told: PATH and the like, the marker, and nothing of the caller's secrets."""
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR", "TZ"}}

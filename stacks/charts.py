@@ -1,5 +1,6 @@
 """What to say of a chart that could not be installed: chart, version, release, and the first object in its way."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,14 @@ from api.errors import ModelplaneError
 from components.charts import RELEASE_PREFIX
 from programs.releases import first_failing_object
 
+_SLOW = ("timeout", "timed out", "deadline exceeded")
+_COUNTED = re.compile(r"\b\d+ errors? occurred: \* ")
+"""How Helm introduces errors that it has collected."""
+
 HINT = "put right what is said there and run the same command again; stacks that do not need this one have gone on"
+
+
+HINT_SLOW = "the cluster was too slow, and may be well by now: run the same command again, it goes on from there"
 
 
 class ChartFailed(ModelplaneError):
@@ -36,7 +44,8 @@ def chart_failure(
     others = sorted({str(found["inputs"].get("name", "")) for found in releases[1:]} - {name})
     if others:
         message += f" (and {', '.join(others)})"
-    return ChartFailed(message, where=where, hint=HINT)
+    slow = any(word in message.lower() for word in _SLOW)
+    return ChartFailed(message, where=where, hint=HINT_SLOW if slow else HINT)
 
 
 def _seen(kubeconfig: str | None, namespace: str, name: str) -> str:
@@ -50,4 +59,4 @@ def _seen(kubeconfig: str | None, namespace: str, name: str) -> str:
 
 def _told(text: str, subject: str) -> str:
     """Helm's own words, on one line."""
-    return " ".join(text.removeprefix(f"{subject}: ").split())
+    return _COUNTED.sub("", " ".join(text.removeprefix(f"{subject}: ").split()))

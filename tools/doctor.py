@@ -16,6 +16,8 @@ BUILD_GIB = 12
 """Disk space that a first build of everything takes: Go's module and build caches, and the tools."""
 
 RUN_GIB = 2
+MEMORY_GIB = 3
+"""Memory that a local fleet of three clusters takes."""
 
 _TRAFFIC_PLANE = "ip link set lo up && ip route add local 10.64.0.0/10 dev lo"
 """What the traffic plane of a local fleet does first inside its own network."""
@@ -37,7 +39,14 @@ class Check:
 
 def examine() -> tuple[Check, ...]:
     """All checks, in the order in which a reader would fix them."""
-    checks: tuple[Callable[[], Check], ...] = (check_system, check_python, check_go_command, check_space, check_network)
+    checks: tuple[Callable[[], Check], ...] = (
+        check_system,
+        check_python,
+        check_go_command,
+        check_space,
+        check_memory,
+        check_network,
+    )
     return tuple(check() for check in checks)
 
 
@@ -86,6 +95,17 @@ def check_space() -> Check:
     return Check(subject="Disk", found=f"{free:.0f} GiB free in {folder}", fix=fix)
 
 
+def check_memory(file: Path = Path("/proc/meminfo")) -> Check:
+    """What can be had without swapping; enough for three clusters."""
+    try:
+        [line] = [line for line in file.read_text().splitlines() if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        return Check(subject="Memory", found="not told by this machine")
+    free = int(line.split()[1]) / (_GIB >> 10)
+    fix = "" if free >= MEMORY_GIB else f"end other programs: a local fleet of three clusters takes {MEMORY_GIB} GiB"
+    return Check(subject="Memory", found=f"{free:.1f} GiB available", fix=fix)
+
+
 def check_network() -> Check:
     """A private network can be made: with root's rights or in a user namespace."""
     subject = "Private network"
@@ -106,7 +126,8 @@ def check_network() -> Check:
         return Check(subject=subject, found="`unshare` does not come back", fix=namespace_fix(as_root=as_root))
     if answer.returncode != 0:
         return Check(subject=subject, found=answer.stderr.strip(), fix=namespace_fix(as_root=as_root))
-    return Check(subject=subject, found="with root's rights" if as_root else "in a user namespace")
+    how = "with root's rights" if as_root else "in a user namespace"
+    return Check(subject=subject, found=f"{how}, with unshare and ip")
 
 
 def namespace_fix(*, as_root: bool, settings: Path = Path("/proc/sys")) -> str:

@@ -92,10 +92,12 @@ _STRINGS = {
     '"': re.compile(r'"(?:[^"\\\n]|\\[^\n])*+"'),
     "'": re.compile(r"'(?:[^'\\\n]|\\[^\n])*+'"),
 }
+_STRING = re.compile("|".join(each.pattern for each in _STRINGS.values()))
 _ESCAPE = re.compile(
     r"\\(?:(?P<plain>[abfnrtv\"'\\?`])|[xX](?P<byte>[0-9a-fA-F]{2})|(?P<octal>[0-3][0-7]{2})"
     r"|u(?P<short>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8})|(?P<bad>[\s\S]))"
 )
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 _PLAIN = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -125,11 +127,22 @@ def _parsed(text: str) -> "Tree[Token]":
     except CELParseError as problem:
         token = getattr(problem.__context__, "token", None)
         if token is not None and token.type == "$END":
-            raise SelectorSyntaxError("syntax error: the expression ends too early") from problem
+            raise SelectorSyntaxError(f"syntax error: the expression ends too early{_left_open(text)}") from problem
         place = _place(problem.line or 1, problem.column or 1)
         found = f" near {str(token)[:40]!r}" if token else ""
         raise SelectorSyntaxError(f"syntax error at {place}{found}") from problem
     return tree
+
+
+def _left_open(text: str) -> str:
+    """Which bracket is still open at the end, in words; empty where none is. Brackets in strings do not count."""
+    opened: list[str] = []
+    for character in _STRING.sub("", text):
+        if character in _CLOSED_BY:
+            opened.append(_CLOSED_BY[character])
+        elif opened and character == opened[-1]:
+            opened.pop()
+    return f", a {opened[-1]} is missing" if opened else ""
 
 
 def _place(line: int | None, column: int | None) -> str:

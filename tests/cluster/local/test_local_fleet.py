@@ -135,12 +135,14 @@ def test_changed_documents_change_the_nodes_and_nothing_else(east: Running, even
     try:
         east.write(east=1)
         assert east.up() == before
+        assert east.said == ["east: node gone: h100-1"]
         names = {node["metadata"]["name"] for node in east.get("east", "nodes")["items"]}
         assert names == {"system-0", "h100-0"}
         assert len(east.get("east", "resourceslices")["items"]) == 1
     finally:
         east.write(east=2)
         east.up()
+    assert east.said == ["east: node new: h100-1"]
     assert len(east.get("east", "nodes")["items"]) == 3
 
 

@@ -114,3 +114,40 @@ def test_what_only_looks_loads_no_part_of_the_kubernetes_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+TYPED_WRONG = {
+    "up --parallell 2": ("no such option: --parallell (Possible options: --parallel)", "modelplane up --help"),
+    "statuss": ("no such command 'statuss'. Did you mean 'status', 'stacks'?", "modelplane --help"),
+    "--nope": ("no such option: --nope", "modelplane --help"),
+    "status -o csv": ("'csv' is not one of 'table', 'json', 'yaml'", "modelplane status --help"),
+    "local upp": ("no such command 'upp'. Did you mean 'up'?", "modelplane local --help"),
+    "scale deployment/x": ("missing option '--replicas'", "modelplane scale --help"),
+}
+
+
+@pytest.mark.parametrize("typed", TYPED_WRONG)
+def test_what_is_typed_wrong_is_an_error_like_any_other(typed: str, run: Run) -> None:
+    what, hint = TYPED_WRONG[typed]
+    done = run(*typed.split())
+    assert (done.code, done.out) == (2, "")
+    error, advice = done.err.splitlines()
+    assert error.startswith("error MP100: ")
+    assert error.endswith(what)
+    assert advice == f"hint: {hint} tells what there is"
+
+
+def test_a_directory_with_several_fleets_below_is_none_by_itself(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("east", "west"):
+        shutil.copytree(ROOT / "examples" / "local", tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    for command in ("validate", "status", "up"):
+        done = run(command)
+        assert done.code == 2
+        assert done.err.startswith(f"error MP100: {tmp_path}: several fleets are below, and none is named\nhint: "), (
+            done.err
+        )
+        assert "second" not in done.err
+    assert "keep one of the two" in run("validate", "-f", tmp_path).err, "the directory was named, so it is meant"

@@ -81,6 +81,13 @@ def test_a_terminal_shows_what_is_under_way_below_what_was_told() -> None:
     assert "demo.cluster.us  up       goes on for 4 min 10 s: creating Cluster us/cluster" in told
 
 
+def test_a_narrow_terminal_shows_each_in_one_line() -> None:
+    told = on_a_terminal("-c", SHOWN, env=NO_COLOUR | {"COLUMNS": "60"})
+    lines = [COLOUR.sub("", line).strip() for line in re.split(r"[\r\n]+|\x1b\[[0-9]*[A-Z]", told)]
+    assert "demo.cluster.us  up       goes on for 4 min 10 s: creatin…" in lines
+    assert not [line for line in lines if line.startswith("Cluster us/cluster")]
+
+
 def slow(seconds: float, *resources: str) -> Ongoing:
     return Ongoing(stack=CLUSTER, action="up", seconds=seconds, resources=resources)
 

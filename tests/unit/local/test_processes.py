@@ -104,10 +104,23 @@ def test_who_has_a_port_is_told() -> None:
         server.listen()
         port = server.getsockname()[1]
         assert not network.is_free("127.0.0.1", port)
-        assert network.owner("127.0.0.1", port).endswith(f"({os.getpid()})")
+        found = network.owner("127.0.0.1", port)
+        assert found is not None
+        assert found[1] == os.getpid()
         assert network.is_listening(os.getpid(), "127.0.0.1", port)
-    assert network.owner("127.0.0.1", port) == ""
+    assert network.owner("127.0.0.1", port) is None
     assert not network.is_listening(os.getpid(), "127.0.0.1", port)
+
+
+def test_whose_process_it_is_is_told(tmp_path: Path) -> None:
+    sleeping = subprocess.Popen(["sleep", "60"], env=processes.environment(tmp_path))
+    try:
+        assert processes.fleet_of(sleeping.pid) == tmp_path
+        assert processes.fleet_of(os.getpid()) is None
+    finally:
+        sleeping.kill()
+        sleeping.wait()
+    assert processes.fleet_of(sleeping.pid) is None
 
 
 def test_errors_of_the_local_fleet_carry_its_codes() -> None:

@@ -212,7 +212,9 @@ def test_match(expression: str) -> None:
 
 REFUSED = {
     "device.driver ==": "syntax error: the expression ends too early",
-    "device.foo(": "syntax error: the expression ends too early",
+    "device.foo(": "syntax error: the expression ends too early, a ) is missing",
+    "device.driver == '(' || ['a', (1": "syntax error: the expression ends too early, a ) is missing",
+    "device.driver in ['a', 'b)'": "syntax error: the expression ends too early, a ] is missing",
     "device.driver == ]": "syntax error at column 18 near ']'",
     "true ||\n ]": "syntax error at line 2, column 2 near ']'",
     "": "syntax error: the expression ends too early",

@@ -57,6 +57,14 @@ def test_where_the_cluster_shows_nothing_helm_s_words_remain(cluster: dict[str, 
     assert chart_failure([ENTRY], {f"{PROVIDER}::id": "a kubeconfig"}, ["x"], "").message.endswith("mp-lws: x")
 
 
+def test_a_cluster_that_was_too_slow_is_asked_again_and_nothing_has_to_be_put_right(cluster: dict[str, str]) -> None:
+    said = "serving-us/lws: failed to install CRD: 1 error occurred:\n\t* Timeout: context deadline exceeded"
+    error = chart_failure([ENTRY], {}, [said], "")
+    assert error.message.endswith("mp-lws: failed to install CRD: Timeout: context deadline exceeded")
+    assert error.hint == charts.HINT_SLOW
+    assert chart_failure([ENTRY], {}, ["serving-us/lws: no such chart"], "").hint == charts.HINT
+
+
 def a_state(*resources: Mapping[str, Any], pending: str) -> dict[str, Any]:
     provider = {
         "urn": PROVIDER,

@@ -32,6 +32,13 @@ def test_too_little_space(cache_folder: Path, path_folder: Path, monkeypatch: py
     assert "MODELPLANE_TOOLS" in doctor.check_space().fix
 
 
+@pytest.mark.parametrize(("available", "passed"), [("9437184 kB", True), ("1048576 kB", False)])
+def test_too_little_memory(tmp_path: Path, available: str, passed: bool) -> None:
+    (tmp_path / "meminfo").write_text(f"MemTotal:       16000000 kB\nMemAvailable:   {available}\n")
+    assert doctor.check_memory(tmp_path / "meminfo").passed is passed
+    assert doctor.check_memory(tmp_path / "nowhere").passed
+
+
 @pytest.mark.parametrize(("present", "package"), [((), "util-linux"), (("unshare",), "iproute2")])
 def test_programs_for_namespaces_are_asked_for(
     path_folder: Path, script: Script, present: tuple[str, ...], package: str
