@@ -109,6 +109,8 @@ def up(
     if output is not ReportOutput.TABLE or files:
         page = pass_page(report, name, beside(documents, environment), took)
         write_reports(page, files)
+    if report.not_done:
+        say("stopped; until then the stacks that are done told this:")
     data(summary(report) if output is ReportOutput.TABLE else render(page, output))
     print_failures(report)
     say(closing(report, name, took))
