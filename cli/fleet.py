@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def place_of(paths: Sequence[Path] | None, *, is_only_read: bool = False, ignore
 
     """
     variable = os.environ.get(VARIABLE)
-    given = tuple(paths or ()) or (Path(variable or "."),)
+    given = tuple(_near(path) for path in paths or ()) or (_near(Path(variable or ".")),)
     directories = [path for path in given if not _is_file(path)]
     if len(directories) > 1 and not is_only_read:
         shown = ", ".join(str(path) for path in directories)
@@ -148,6 +149,14 @@ def fleet_of(documents: FleetDocuments) -> Fleet:
     if documents.fleet is None:
         raise AssertionError("these documents were loaded with their Fleet")
     return documents.fleet
+
+
+def _near(path: Path) -> Path:
+    """The path as one who works in the current directory would write it: what lies below is not told from the root."""
+    if path.is_absolute():
+        with suppress(OSError, ValueError):
+            return path.relative_to(Path.cwd())
+    return path
 
 
 def _is_file(path: Path) -> bool:

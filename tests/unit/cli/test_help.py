@@ -137,6 +137,18 @@ def test_what_is_typed_wrong_is_an_error_like_any_other(typed: str, run: Run) ->
     assert advice == f"hint: {hint} tells what there is"
 
 
+def test_a_fleet_below_the_current_directory_is_named_from_there(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples" / "local", tmp_path / "fleet", ignore=shutil.ignore_patterns(".modelplane"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MODELPLANE_FLEET", str(tmp_path / "fleet"))
+    assert "warning MP123: fleet/fleet.yaml:" in run("validate").err
+    assert "warning MP123: fleet/fleet.yaml:" in run("validate", tmp_path / "fleet").err
+    monkeypatch.chdir("/")
+    assert f"warning MP123: {tmp_path.relative_to('/')}/fleet/fleet.yaml:" in run("validate").err
+
+
 def test_a_directory_with_several_fleets_below_is_none_by_itself(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
