@@ -176,6 +176,19 @@ def whole(fleet: Scratch) -> dict[str, Any]:
     return {"state": state(fleet.directory), "objects": objects(fleet)}
 
 
+def differences(expected: Any, found: Any, at: str = "") -> list[str]:
+    """Where two pieces of plain data differ, a line each."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        keys = sorted(expected.keys() | found.keys())
+        return [each for key in keys for each in differences(expected.get(key), found.get(key), f"{at}/{key}")]
+    if isinstance(expected, list) and isinstance(found, list):
+        missing, extra = (
+            [each for each in some if each not in others] for some, others in ((expected, found), (found, expected))
+        )
+        return [f"{at}: without {missing}, with {extra}"] if expected != found else []
+    return [f"{at}: {found!r} and not {expected!r}"] if expected != found else []
+
+
 def locks(directory: Path) -> list[Path]:
     """Locks of passes and stacks that are there."""
     folder = directory / ".modelplane"
@@ -233,7 +246,8 @@ def ends_like(fleet: Scratch, undisturbed: dict[str, Any]) -> None:
     up = fleet.run("up", "--wait", "2m")
     tell(up.err)
     assert up.code == 0, up.err
-    assert whole(fleet) == undisturbed
+    other = differences(undisturbed, whole(fleet))
+    assert not other, "\n".join(other)
     assert locks(fleet.directory) == []
     assert marked(fleet.directory) == []
     assert not list((fleet.directory / ".modelplane" / "work").glob("*.given-up.json"))
