@@ -107,14 +107,24 @@ def test_a_stack_or_an_output_that_is_not_there_is_told_with_one_that_is(
 def test_history_has_the_newest_operation_first_and_no_configuration(run: Run, fleet: Path, up: None) -> None:
     done = run("history", "-f", fleet)
     assert done.out == (
-        "STACK         NUMBER  BEGAN                     OPERATION  RESULT       CHANGES   TOOK\n"
-        "demo.gateway  2       2026-03-04T12:00:09.000Z  update     succeeded    2 create  3s\n"
-        "demo.gateway  1       2026-03-04T11:00:00.000Z  update     in-progress  none      -\n"
+        "STACK         NUMBER  BEGAN                 OPERATION  RESULT       CHANGES   TOOK\n"
+        "demo.gateway  2       2026-03-04T12:00:09Z  update     succeeded    2 create  3s\n"
+        "demo.gateway  1       2026-03-04T11:00:00Z  update     in-progress  none      -\n"
     )
     assert {stack for stack, *_ in APulumi.asked} == {"demo.gateway", "demo.cluster.gpu-us-east"}
     one = json.loads(run("history", "gateway", "--last", "1", "-o", "json", "-f", fleet).out)
     assert [(each["version"], each["seconds"]) for each in one] == [(2, 3.0)]
     assert "in-clear" not in run("history", "-o", "json", "-f", fleet).out
+
+
+def test_a_backend_that_counts_no_operations_has_no_column_of_their_numbers(
+    run: Run, fleet: Path, up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unit.cli.test_stack_records.RECORDED", [{**RECORDED[0], "version": 0}])
+    assert run("history", "-f", fleet).out == (
+        "STACK         BEGAN                 OPERATION  RESULT     CHANGES   TOOK\n"
+        "demo.gateway  2026-03-04T12:00:09Z  update     succeeded  2 create  3s\n"
+    )
 
 
 ENTRY = Entry(
