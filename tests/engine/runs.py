@@ -152,8 +152,18 @@ def _known(entry: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def objects(fleet: Scratch) -> dict[str, Any]:
-    """Every object of the fleet on its clusters with what it asks for, by where it is."""
+    """Every object of the fleet on its clusters with what it asks for, by where it is.
+
+    The address of a cluster's gateway is its load balancer's to choose, and another one where the gateway was made
+    anew: what points there tells whose it is.
+    """
     found = {}
+    gateways = {
+        address["value"]: f"gateway of {cluster}"
+        for cluster in CLUSTERS
+        for gateway in fleet.objects(cluster, "gateways.gateway.networking.k8s.io")
+        for address in gateway.get("status", {}).get("addresses") or ()
+    }
     for cluster in CLUSTERS:
         kinds = fleet.kubectl(cluster, "api-resources", "--verbs=list", "-o", "name").split()
         asked = ",".join(kind for kind in kinds if kind != "endpoints" and not kind.startswith("events"))
@@ -164,6 +174,8 @@ def objects(fleet: Scratch) -> dict[str, Any]:
             plain: dict[str, Any] = {
                 part: item[part] for part in ("spec", "data", "endpoints", "ports") if part in item
             }
+            for endpoint in plain.get("endpoints") or ():
+                endpoint["addresses"] = [gateways.get(address, address) for address in endpoint["addresses"]]
             if item["kind"] == "Service":
                 plain["spec"] = {key: value for key, value in plain["spec"].items() if not key.startswith("clusterIP")}
             key = f"{cluster}: {item['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
