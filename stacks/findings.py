@@ -85,7 +85,7 @@ def of_gateway(stack: str, routing: RoutingOutputs, sight: Sight, managers: Mapp
         seen = sight.objects.get(f"{ROUTE}/{key}")
         planned = planned_weights(routing, key)
         if seen is not None and planned is not None and seen.weights != planned:
-            what = f"weights {_weights(planned)}, found {_weights(seen.weights)}"
+            what = f"weights {_weights(planned - seen.weights)}, found {_weights(seen.weights - planned)}"
             manager = managers.get(key, "")
             yield Finding(stack=stack, kind=ROUTE, name=key, drift=DriftClass.CHANGED, what=what, manager=manager)
 

@@ -114,10 +114,15 @@ def test_the_class_of_what_a_stack_s_look_found(drift: Drift, found: tuple[str, 
 def test_weights_are_told_as_weights_and_not_as_fields_besides() -> None:
     endpoint = EndpointState(url="http://10.0.0.1/", cluster="us", backend="one", port=80)
     routing = RoutingOutputs(
-        services={"n/chat": ServiceState(backends=(ServiceBackend(endpoint="n/one", weight=9),))},
-        endpoints={"n/one": endpoint},
+        services={
+            "n/chat": ServiceState(
+                backends=(ServiceBackend(endpoint="n/one", weight=9), ServiceBackend(endpoint="n/two", weight=1))
+            )
+        },
+        endpoints={"n/one": endpoint, "n/two": endpoint.model_copy(update={"backend": "two"})},
     )
-    sight = Sight(answers=True, objects={f"{ROUTE}/n/chat": Seen(ready=True, weights=frozenset({("one", 1)}))})
+    seen = Seen(ready=True, weights=frozenset({("one", 1), ("two", 1)}))
+    sight = Sight(answers=True, objects={f"{ROUTE}/n/chat": seen})
     found = list(of_gateway("f.routing", routing, sight, {"n/chat": "kubectl-patch"}))
     assert [(each.what, each.manager) for each in found] == [("weights one=9, found one=1", "kubectl-patch")]
     field = "spec.rules[0].backendRefs[0].weight"
