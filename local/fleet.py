@@ -216,7 +216,8 @@ class _Start:
         running = clusters.components(site) if state.created else {}
         if len(running) != len(COMPONENTS):
             missing = ", ".join(component for component in COMPONENTS if component not in running)
-            self._progress(f"{site.name}: starting {missing}")
+            again = " again" if state.created else ""
+            self._progress(f"{site.name}: starting{again} {missing}")
             if state.created:
                 clusters.restart(site, self._toolbox, self._deadline, self._cancelled)
             else:
