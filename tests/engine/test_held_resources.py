@@ -133,7 +133,7 @@ def test_outputs_are_observed_without_a_secret_and_one_that_cannot_be_read_hides
     a_stack(tmp_path, "demo.placement", outputs={"version": 1, "deployments": {"ml-team/qwen": {"wanted": "many"}}})
     before = files_below(tmp_path / ".modelplane" / "state")
 
-    outputs, problems = observe(engine, "demo")
+    outputs, problems = observe(engine.environment, "demo")
 
     assert outputs.gateway is not None
     assert (outputs.gateway.address, outputs.gateway.kubeconfig) == ("203.0.113.1", "[secret]")
