@@ -79,7 +79,7 @@ class Engine:
         continue_on_error: bool = False,
         sick: frozenset[str] = frozenset(),
     ) -> Operation:
-        """Bring one stack up; the stack is made when it does not exist. `sick` is `programs.Context.sick`."""
+        """Bring one stack up; the stack is made when it does not exist. `sick` is `Context.sick`."""
         caught: list[ModelplaneError] = []
         context = Context(
             documents=self.documents, kind=stack.kind, cluster=stack.cluster, permissions=self.permissions, sick=sick
