@@ -14,7 +14,7 @@ import httpx2
 
 from api import names
 from api.errors import ModelplaneError
-from programs.releases import connected, kinds, live_object, path_of, remaining
+from programs.releases import connected, live_object, path_of, remaining, resources
 from stacks.events import KUBERNETES, RELEASE
 from stacks.exported import reveal
 
@@ -217,4 +217,4 @@ def _named(entry: Plain) -> str:
 
 def _path(client: httpx2.Client, manifest: Plain) -> str | None:
     """Where the API server keeps the object; None when it does not know the kind, and says so."""
-    return path_of(manifest, "default", lambda group: kinds(live_object(client, group)))
+    return path_of(manifest, "default", resources(client))

@@ -218,12 +218,12 @@ class Pulumi:
         from stacks.exported import stacks_listed, stacks_named
         from stacks.loop.backend import stamps
 
+        files = stamps(self._environment)
+        if files is not None:
+            return dict.fromkeys(stacks_named(files))
         try:
-            files = stamps(self._environment)
-            if files is not None:
-                return dict.fromkeys(stacks_named(files))
             return stacks_listed(self._run("stack", "ls", "--json", "--project", PROJECT))
-        except (OSError, _RefusedError) as error:
+        except _RefusedError as error:
             raise unreadable_backend(self._environment, str(error)) from None
 
     def outputs(self, stack: str) -> Mapping[str, Any] | None:

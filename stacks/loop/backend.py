@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from stacks.environment import BACKEND, FILE, PROJECT, Environment
+from stacks.state import unreadable_backend
 
 VERSION = 3
 """Of a stack's file: that of Pulumi's `apitype.VersionedCheckpoint`, which an export has as well."""
@@ -44,17 +45,20 @@ def stamps(environment: Environment) -> Mapping[str, int] | None:
     """When each stack's state was last written, by its name; None where the backend does not tell.
 
     Raises:
-        OSError: the folder is there and cannot be read.
+        UnreadableStack: the folder is there and cannot be read.
 
     """
     folder = folder_of(environment)
     if folder is None:
         return None
     stacks, found = folder / "stacks" / PROJECT, {}
-    for file in stacks.iterdir() if stacks.is_dir() else ():
-        name = file.name.partition(".json")[0]
-        if file.name in {f"{name}.json", f"{name}.json.gz"}:
-            found[name] = file.stat().st_mtime_ns
+    try:
+        for file in stacks.iterdir() if stacks.is_dir() else ():
+            name = file.name.partition(".json")[0]
+            if file.name in {f"{name}.json", f"{name}.json.gz"}:
+                found[name] = file.stat().st_mtime_ns
+    except OSError as error:
+        raise unreadable_backend(environment, str(error)) from None
     return found
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from api.errors import UnreadableStack
 from stacks.environment import BACKEND, Environment
 from stacks.loop.backend import prune, stamps, state_of
 
@@ -26,6 +27,19 @@ def test_history_and_backups_keep_the_newest_of_each_stack(tmp_path: Path) -> No
     left = sorted(path.name for path in (root / "history" / "modelplane" / "f.routing").iterdir())
     assert left == [f"f.routing-{number}.{kind}.json" for number in (37, 38, 39) for kind in ("checkpoint", "history")]
     assert prune(an_environment(tmp_path), kept=3) == 0
+
+
+def test_a_folder_that_cannot_be_read_is_not_one_without_stacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state" / ".pulumi" / "stacks" / "modelplane").mkdir(parents=True)
+
+    def refused(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(UnreadableStack, match="Permission denied"):
+        stamps(an_environment(tmp_path))
 
 
 def test_a_stack_that_was_written_has_another_stamp(tmp_path: Path) -> None:
